@@ -52,6 +52,7 @@ LOST_IN_RANGES = frozenset({"mcast_max_groups", "neigh_suppress"})
 OUT: Attrs = {"member": False}
 """What is wanted of a VLAN that a link is not to be in."""
 
+_KIND = "bridge"
 AS_LONG_AS_ASKED = 3
 """The ``mcast_router`` that becomes 1 again by itself, some minutes later; only a port takes it."""
 
@@ -90,7 +91,9 @@ def bridged(names: Iterable[str], state: State) -> Iterator[Object]:
 def default_vid(link: Object, state: State) -> Value:
     """The VLAN that a bridge, or the one that ``link`` is a port of, puts both into by itself; 0 is none."""
     bridge = state.link(bridge_of(link))
-    return bridge.attrs.get("vlan_default_pvid", DEFAULT_VID) if bridge else DEFAULT_VID
+    if bridge is None:
+        return DEFAULT_VID
+    return bridge.attrs.get("vlan_default_pvid", DEFAULT_VID) if bridge.attrs.get("kind", _KIND) == _KIND else 0
 
 
 def taken_out(names: Iterable[str], actual: State) -> Iterator[Key]:

@@ -21,6 +21,7 @@ from netgroupd.plan.fate import stripped
 from netgroupd.plan.step import Op, Step
 
 Subnet: TypeAlias = tuple[object, ...]
+_USUAL = "global"  # what an address is where no scope is said
 _WHY = "another one of its subnet belongs before it"
 
 
@@ -47,9 +48,10 @@ def arranged(
     """
     coming = {step.object.key for step in steps if step.op is Op.CREATE or (step.before and lost(step.before))}
     changed = coming.union(step.object.key for step in steps if step.op is Op.DELETE)
-    there = {key[0] for key in haves} if changed else frozenset()
-    names = {key[0] for key in changed if key[0] in there}
-    again = frozenset(_behind(names, changed, coming - along, wants, haves)) if names else frozenset()
+    coming -= along
+    stay = [key for key in haves if key in wants and key not in coming] if changed else []
+    names = {key[0] for key in stay}.intersection(key[0] for key in changed)
+    again = frozenset(_behind(names, changed, coming, wants, stay)) if names else frozenset()
     if not again:
         return steps
     told = {step.object.key: step for step in steps if step.op is not Op.DELETE}
@@ -63,15 +65,15 @@ def arranged(
 
 
 def _behind(
-    names: Set[Value], changed: Set[Key], coming: Set[Key], wants: Mapping[Key, Object], haves: Mapping[Key, Object]
+    names: Set[Value], changed: Set[Key], coming: Set[Key], wants: Iterable[Key], staying: Iterable[Key]
 ) -> Iterator[Key]:
-    """The addresses that stay, and would be before the one that is to be the first, or are to be the last."""
-    subnets = _by_subnet(wants, names)
-    here = _by_subnet(haves, names)
+    """Of those that stay the ones that would be before what is to be the first, or are to be the last."""
+    subnets, here = _by_subnet(wants, names), _by_subnet(staying, names)
     for subnet in dict.fromkeys(subnet_of(key) for key in changed if key[0] in names):
-        if not (found := subnets.get(subnet)):
+        stay = here.get(subnet)
+        if not stay:
             continue
-        stay = [key for key in here.get(subnet, ()) if key in wants and key not in coming]
+        found = subnets[subnet]
         first, last = found[0], found[-1]
         if ":" in str(first[1]):  # the kernel tells the one that came last first
             if last in stay and (stay[0] != last or not coming.isdisjoint(found)):
@@ -100,8 +102,10 @@ def successors(
     """The deletions of all that ``links`` have of IPv4, by the first that comes to each: that one can come before.
 
     In a subnet of one that goes it stays when that one goes, where it does not go itself, also if it is there already;
-    one that differs in its peer alone cannot be there beside the other, and what an ipvlan has no other one is given.
+    one that differs in its peer alone cannot be there beside the other, nor one of another scope, and to no other link
+    is given what an ipvlan has.
     """
+    scopes: dict[Key, Value] = {}
     doomed, coming = defaultdict[Value, list[Step]](list), defaultdict[Value, list[Key]](list)
     for step in steps:
         link, address = step.object.key[:2]
@@ -111,16 +115,25 @@ def successors(
             doomed[link].append(step)
         elif step.before is None or lost(step.before):
             coming[link].append(step.object.key)
+            scopes[step.object.key] = _scope(step.object)
     if doomed.keys().isdisjoint(coming):
         return {}
-    going = {step.object.key for found in doomed.values() for step in found}
-    bare, left, local = stripped(going.union(*coming.values()), haves), networks_of(going), {key[:2] for key in going}
+    going = {step.object.key: _scope(step.object) for found in doomed.values() for step in found}
+    left, local = networks_of(going), {key[:2] for key in going}
+    bare = stripped({*going}.union(*coming.values()), haves)
     wanted = {plain_address(key) for keys in coming.values() for key in keys}
+    several = len({*scopes.values(), *going.values()}) > 1
+    near = {subnet_of(key): scope for key, scope in going.items()} if several else {}
     giving = {key[0] for key in going if plain_address(key) in wanted and kind_of(links.get(key[:1])) in IPVLANS}
     return {
         keys[0]: doomed[link]
         for link, keys in coming.items()
         if link in bare
         and link not in giving
+        and (not near or near.get(subnet_of(keys[0]), scopes[keys[0]]) == scopes[keys[0]])
         and (left.isdisjoint(networks_of(keys)) or (keys[0] not in going and keys[0][:2] not in local))
     }
+
+
+def _scope(address: Object) -> Value:
+    return address.attrs.get("scope", _USUAL)

@@ -6,14 +6,12 @@ refused of each life, and what went wrong; with ``beside`` before the seeds some
 """
 
 import base64
-import os
 import random
 import re
 import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +28,7 @@ from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
 from tests.vm.random_compared import difference, lasting, same, without_comments
 from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, text
-from tests.vm.random_kernel import KILLED, Host, stumbling
+from tests.vm.random_kernel import KILLED, Host, apart, stumbling
 from tests.vm.stumbling import there
 from tests.vm.witness import Witness, undisturbed
 
@@ -147,10 +145,11 @@ class Life:
         self.doing = "become\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
         engine = self._engine(goal)
-        witness = Witness("here")
         try:
             plan = engine.diff()
-            engine.apply(allow=_everything(goal))
+            with Witness("here") as witness:
+                engine.apply(allow=_everything(goal))
+                undisturbed(witness, plan)
         except ConfigError as error:
             self.refused.append(str(error))
             same(before, self._seen(self._config, goal))
@@ -160,13 +159,10 @@ class Life:
             same(before, self._seen(self._config, goal))
             self._kept(theirs, plan, refused=True)
         else:
-            undisturbed(witness, plan)
             self._config, self._whole = goal, True
             self.done["applied"] += 1
             _nothing_left(engine)
             self._kept(theirs, plan)
-        finally:
-            witness.close()
 
     def _stumble(self, goal: Config) -> None:
         """Have one step refused, and then another: each time all is as it was."""
@@ -179,13 +175,15 @@ class Life:
         before, theirs = self._seen(self._config, goal), self._theirs()
         for at in self._rng.sample(range(max(1, steps)), min(max(1, steps), _STUMBLES)):
             self.doing = f"stumble at {at} of {steps}\n" + difference(text(self._config), text(goal), 999)
-            try:
-                self._engine(goal, at).apply(allow=_everything(goal))
-            except KernelError:
-                same(before, self._seen(self._config, goal))
-                self.done["stumbled"] += 1
-            else:
-                self._config = goal
+            with Witness("here") as witness:
+                try:
+                    self._engine(goal, at).apply(allow=_everything(goal))
+                except KernelError:
+                    same(before, self._seen(self._config, goal))
+                    self.done["stumbled"] += 1
+                else:
+                    self._config = goal
+                undisturbed(witness, plan, refused=self._config is not goal)
             self._kept(theirs, plan, refused=self._config is not goal)
             if self._config is goal:
                 return
@@ -213,7 +211,7 @@ class Life:
         self.doing = f"be killed at {at}\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
         engine = self._hosts.engine("here", text(goal), partial(stumbling, at, killing=True))
-        came_to = _apart(lambda: engine.apply(allow=_everything(goal)))
+        came_to = apart(lambda: engine.apply(allow=_everything(goal)))
         if not came_to:
             self._config, self._whole = goal, True
             return
@@ -230,7 +228,7 @@ class Life:
         """Die in the middle of putting back what the one before had left."""
         engine = self._hosts.engine("here", text(goal), partial(stumbling, self._rng.randrange(9), killing=True))
         self.done["killed again"] += 1
-        return _apart(lambda: engine.rollback(allow=_everything(goal)))
+        return apart(lambda: engine.rollback(allow=_everything(goal)))
 
     def _be_met(self, goal: Config) -> None:
         """Have somebody else work on the same things in the middle of a change, and ask for it again."""
@@ -274,7 +272,10 @@ class Life:
         engine, theirs = self._engine(goal), self._theirs()
         try:
             plan = engine.diff()
-            result = engine.apply(in_part=True, allow=_everything(goal))
+            with Witness("here") as witness:
+                result = engine.apply(in_part=True, allow=_everything(goal))
+                if result.trouble is None:
+                    undisturbed(witness, plan)
         except ConfigError as error:
             self.refused.append(str(error))
             return
@@ -302,7 +303,9 @@ class Life:
         theirs = self._theirs()
         before = self._seen(self._config)
         try:
-            plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
+            with Witness("here") as witness:
+                plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
+                undisturbed(witness, plan)
         except KernelError as error:
             assert self.damage, error  # noqa: PT017  # which may be in the way of what was there before it
             self.refused.append(str(error))
@@ -346,18 +349,6 @@ class Life:
         _nothing_left(new)
         same(without_comments(told), without_comments(new.capture()))
         self.done["moved"] += 1
-
-
-def _apart(change: Callable[[], object]) -> int:
-    """Do it in a process of its own; how that came to its end."""
-    child = os.fork()
-    if not child:
-        try:
-            change()
-        except (ConfigError, KernelError):
-            os._exit(1)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _everything(config: Config) -> frozenset[str]:

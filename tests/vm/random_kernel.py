@@ -4,6 +4,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from netgroupd.errors import ConfigError, KernelError
 from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import AnyStep
@@ -43,3 +44,15 @@ def stumbling(at: int, netns: str | None, *, killing: bool = False) -> Host:
     kernel.stumbles_at = at
     kernel.killing = killing
     return kernel
+
+
+def apart(change: Callable[[], object]) -> int:
+    """Do it in a process of its own; how that came to its end."""
+    child = os.fork()
+    if not child:
+        try:
+            change()
+        except (ConfigError, KernelError):
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -232,6 +232,16 @@ def test_address_in_place_of_the_first_of_its_subnet_is_the_first(
     assert "src 192.0.2.1" in here("ip route get 192.0.2.9")
 
 
+def test_address_of_another_scope_comes_to_a_subnet(engine_in: EngineIn) -> None:
+    text = "links: {t0: {kind: dummy, up: true, addresses: [{address: 192.0.2.%s/24, scope: %s}]}}\n"
+    for said in ((1, "host"), (2, "global"), (3, "link")):
+        engine = engine_in("here", text % said)
+        engine.apply()
+        assert not engine.diff().steps
+    engine.rollback(1)
+    assert "192.0.2.1/24 scope host" in here("ip address show t0")
+
+
 @pytest.mark.parametrize("promoting", ["0", "1"])
 def test_other_addresses_of_many_links_take_no_routes_of_others_along(engine_in: EngineIn, promoting: str) -> None:
     engine_in("here", f"sysctl: {{net.ipv4.conf.default.promote_secondaries: {promoting}}}\n").apply()

@@ -8,22 +8,25 @@ master, an address or route that was away.  Nothing of netgroupd's reads the new
 import socket
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from ipaddress import ip_address
+from itertools import chain
 from typing import NamedTuple, Self, TypeAlias
 
+from netgroupd.errors import KernelError
 from netgroupd.kernel.netlink.message import NLM_F_DUMP, NLM_F_REQUEST, request
 from netgroupd.kernel.netlink.socket import Socket, split
 from netgroupd.plan import present
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Plan
-from tests.vm.kernel_netlink import parse, u32
+from tests.vm.kernel_netlink import parse, parse_all, u32
 
-_LINK, _ADDRESS, _ROUTE, _NEIGHBOUR, _RULE, _QDISC, _FILTER, _NEXTHOP = 16, 20, 24, 28, 32, 36, 44, 104
-_GROUPS = (1, 3, 4, 5, 7, 8, 9, 11, 19, 32)
+_LINK, _ADDRESS, _ROUTE, _NEIGHBOUR, _RULE, _QDISC, _FILTER, _NEXTHOP, _VLAN = 16, 20, 24, 28, 32, 36, 44, 104, 112
+_GROUPS = (1, 3, 4, 5, 7, 8, 9, 11, 19, 32, 33)
 _BUFFER = 64 << 20
 _UP = 1
-_LASTING = 0x80 | 0x40  # NUD_PERMANENT and NUD_NOARP, which nobody learns
+_PERMANENT, _STATIC = 0x80, 0x40
 _BRIDGED = socket.AF_BRIDGE
 _UNSPEC = 0xFFFF0000
 _TENTATIVE, _LINK_LOCAL = 0x40, 253
@@ -74,7 +77,8 @@ def _route(body: bytes) -> Seen | None:
 def _neighbour(body: bytes) -> Seen | None:
     family, index, state, flags, kind = struct.unpack_from("BxxxiHBB", body)
     attrs = parse(body[12:])
-    if not state & _LASTING or kind not in (0, 1) or (family != _BRIDGED and not state & 0x80):
+    # A bridge has the MACs of itself and its ports as permanent entries, and others as they change.
+    if not state & (_STATIC if family == _BRIDGED else _PERMANENT) or kind not in (0, 1):
         return None
     what = "fdb" if family == _BRIDGED else "neighbour"
     return (
@@ -111,6 +115,17 @@ def _nexthop(body: bytes) -> Seen | None:
     return ("nexthop", u32(attrs[5]) if 5 in attrs else 0, u32(attrs[1])), ()
 
 
+def _vlans(body: bytes) -> Iterator[Seen]:
+    """The VLANs of a bridge or port, which come as ranges."""
+    (index,) = struct.unpack_from("xxxxI", body)
+    for kind, entry in parse_all(body[8:]):
+        if kind == 1:
+            attrs = parse(entry)
+            (first,) = struct.unpack_from("xxH", attrs[1])
+            last = int.from_bytes(attrs[2], "little") if 2 in attrs else first
+            yield from ((("bridge_vlan", index, vid), ()) for vid in range(first, last + 1))
+
+
 _READ = {
     _LINK: _link,
     _ADDRESS: _address,
@@ -132,7 +147,15 @@ _DUMPS = (
     (_RULE, bytes((socket.AF_INET6,)) + bytes(11)),
     (_QDISC, bytes(20)),
     (_NEXTHOP, bytes(8)),
+    (_VLAN, bytes(8)),
 )
+
+
+def _seen(kind: int, payload: memoryview) -> list[Seen]:
+    if kind == _VLAN:
+        return [*_vlans(bytes(payload))]
+    seen = _READ[kind](bytes(payload)) if kind in _READ else None
+    return [seen] if seen else []
 
 
 def _text(part: object) -> str:
@@ -187,22 +210,24 @@ class Witness:
         found: dict[Key, Values] = {}
         for kind, body in _DUMPS:
             message = request(kind + 2, NLM_F_REQUEST | NLM_F_DUMP, body)
-            found.update(self._asking.dump(message, lambda kind, payload: _READ[kind](bytes(payload))))
+            with suppress(KernelError):  # of VLANs before there is any bridge
+                found.update(chain.from_iterable(self._asking.dump(message, _seen)))
         return found
 
     def _news(self) -> Iterable[tuple[bool, Key, Values]]:
         while (packet := self._listening.waiting()) is not None:
             for kind, _, _, payload in split(packet):
-                if (read := _READ.get(kind & ~1)) and (seen := read(bytes(payload))):
-                    yield not kind & 1, *seen
+                yield from ((not kind & 1, *seen) for seen in _seen(kind & ~1, payload))
 
 
+_NOTHING = ("not 000000000000", "not False")
+"""What a link is that has no MAC, or is down, and gets one or comes up with another."""
 _AWAY = frozenset({"up", "master", "mac"})
 
 
-def undisturbed(witness: Witness, plan: Plan) -> None:
-    """See that nothing was disturbed of which the plan says nothing."""
-    excuses = _Excuses(plan)
+def undisturbed(witness: Witness, plan: Plan, *, refused: bool = False) -> None:
+    """See that nothing was disturbed of which the plan says nothing; what was ``refused`` has gone back as well."""
+    excuses = _Excuses(plan, refused=refused)
     found = [one for one in witness.disturbed() if not excuses.fit(one)]
     assert not found, "\n".join((*map(str, found), present.text(plan), *plan.warnings))
 
@@ -210,11 +235,13 @@ def undisturbed(witness: Witness, plan: Plan) -> None:
 class _Excuses:
     """What a plan says that it does."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, refused: bool) -> None:
         steps = [*singles(plan.steps)]
         self._shaken = plan.gone | plan.cycled | plan.moved
         self._emptied = plan.emptied
         self._named = {step.object.name for step in steps if step.object.cls == "link"}
+        self._refused = refused
+        self._shaken |= self._named if refused else set()
         self._said = {(step.object.name, name) for step in steps if step.object.cls == "link" for name in step.attrs}
         self._told = {(step.object.cls, link) for step in steps for link in hangs_on(step.object)}
         self._addresses = {step.object.key[:2] for step in steps if step.object.cls == "address"}
@@ -226,7 +253,7 @@ class _Excuses:
         if one.link in self._shaken:
             return True
         if one.cls == "link":
-            return self._fit_link(one.link, *one.what.split()[:1], nothing=one.what.endswith("not 000000000000"))
+            return self._fit_link(one.link, *one.what.split()[:1], nothing=one.what.endswith(_NOTHING))
         if one.link in self._emptied and one.cls != "address":
             return True
         if one.cls == "address":
@@ -239,6 +266,6 @@ class _Excuses:
     def _fit_link(self, link: str, what: str, *, nothing: bool) -> bool:
         if what == "mtu":
             return self._sized
-        if what == "mac" and self._shaken:
+        if what == "mac" and (self._shaken or self._refused):
             return True  # a bridge has that of its ports
         return nothing or (link, what) in self._said or (what not in _AWAY and link in self._named)
