@@ -12,11 +12,11 @@ from netgroupd.cli.target import engine_of, files_of
 from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import UsageError
 from netgroupd.model import CLASSES
-from netgroupd.model.state import Group, Object, State
+from netgroupd.model.state import NOTHING, Group, Object, State
 from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
-from netgroupd.plan.present import objects_text
+from netgroupd.plan.present import as_asked, objects_text
 
 if TYPE_CHECKING:
     from netgroupd.engine.files import Files
@@ -157,16 +157,18 @@ def _overview(what: str, links: Iterable[Object], holders: Mapping[int, tuple[st
 def _brief(obj: Object, wanted: State) -> Object:
     """``obj`` with what was asked of it, or of a link that nobody asked for what matters most."""
     if obj.cls == "filter":
-        asked = wanted.of("filter").get(obj.key)
+        rule = wanted.of("filter").get(obj.key)
+        said = rule.attrs if rule else NOTHING
         # The kernel counts handles in the order in which rules come: they would keep apart what is one range.
-        return obj if asked and "handle" in asked.attrs else obj.without("handle")
+        shown = obj.attrs if "handle" in said else obj.without("handle").attrs
+        return obj._replace(attrs={name: as_asked(name, value, said.get(name)) for name, value in shown.items()})
     if obj.cls in _AS_ASKED and (told := wanted.of(obj.cls).get(obj.key)):
         return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in told.attrs})
     if obj.cls != "link":
         return obj
     asked = wanted.link(obj.name)
-    shown = _ALWAYS | asked.attrs.keys() if asked else _ALWAYS
-    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in shown})
+    names = _ALWAYS | asked.attrs.keys() if asked else _ALWAYS
+    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in names})
 
 
 def _plain(obj: Object) -> dict[str, object]:

@@ -44,7 +44,8 @@ def _text(name: str, value: Any) -> str:
         return time.strftime("%H:%M:%S", time.localtime(value / 1e6)) if value else "none"
     if name == "Result" and str(value).startswith("{"):
         answer = json.loads(value)
-        return f"{answer['summary']}, generation {answer['generation']}"
+        made = f", generation {answer['generation']}" if answer["generation"] else ""
+        return f"{answer['summary']}{made}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

@@ -251,12 +251,12 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
     if name == "peers":
         before, after = _peers_apart(net.before, net.after), _peers_apart(net.after, net.before)
     else:
-        before = _beside(name, before, after)
+        before = as_asked(name, before, after)
     old, new = (_attr_text(net.object, name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"
 
 
-def _beside(name: str, had: Value, said: Value) -> Value:
+def as_asked(name: str, had: Value, said: Value) -> Value:
     """``had`` without what is the same where nothing is ``said``: of an action the kernel tells more than most say."""
     if isinstance(had, Mapping) and isinstance(said, Mapping):
         then = expected(name, said, had)
@@ -264,7 +264,7 @@ def _beside(name: str, had: Value, said: Value) -> Value:
             field: value for field, value in had.items() if field in said or not same(field, then.get(field), value)
         }
     if isinstance(had, tuple) and isinstance(said, tuple) and len(had) == len(said):
-        return tuple(_beside(name, *pair) for pair in zip(had, said, strict=True))
+        return tuple(as_asked(name, *pair) for pair in zip(had, said, strict=True))
     return had
 
 

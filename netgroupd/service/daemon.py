@@ -134,7 +134,7 @@ class Daemon:
         """Show that nothing waits any more."""
         if sentence:
             self._metrics.add("netgroup_changes_total", kind="expiry", result="ok")
-        self._manager.change(LastResult=sentence or self._manager.LastResult)
+        self._manager.change(LastResult=sayable(sentence) or self._manager.LastResult)
         self._tell("")
         self._drift.renew()
 

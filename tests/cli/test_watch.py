@@ -16,6 +16,7 @@ SAID = [
     ("Started", 1795600563602914, f"started {time.strftime('%H:%M:%S', time.localtime(1795600563))}"),
     ("Drift", 3, "drift 3"),
     ("Result", '{"generation":2,"summary":"1 to create; 1 message"}', "result 1 to create; 1 message, generation 2"),
+    ("Result", '{"generation":0,"summary":"no differences"}', "result no differences"),
 ]
 
 

@@ -37,6 +37,16 @@ def test_unconfirmed_change_is_undone_at_its_deadline(
     eventually(lambda: remote.properties()["State"] == "idle")
 
 
+def test_end_of_the_wait_is_shown_though_it_took_along_what_has_a_name_of_any_bytes(
+    remote: Remote, engine: FakeEngine, daemon: Daemon
+) -> None:
+    remote.apply({"confirm": 30})
+    engine.waits = None
+    in_main_loop(lambda: daemon.wait_ended("routes by caf\udce9 are lost"))
+    eventually(lambda: remote.properties()["State"] == "idle")
+    assert remote.properties()["LastResult"] == "routes by caf\\udce9 are lost"
+
+
 def test_deadline_that_stays_is_told_once(
     remote: Remote, engine: FakeEngine, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:

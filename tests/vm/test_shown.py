@@ -52,11 +52,17 @@ def test_what_is_not_to_be_shown_is_looked_for_among_all(engine_in: EngineIn, wh
     assert len(engine.looked_after(what, name).of("link")) == 11
 
 
-def test_queues_that_the_kernel_numbers_are_one_line(engine_in: EngineIn) -> None:
+def test_queues_that_the_kernel_numbers_are_one_line_and_actions_are_as_they_were_said(engine_in: EngineIn) -> None:
     queue = "{kind: tbf, rate: 8mbit, burst: 5k, limit: 9k}"
-    text = f"links: {{'d[1-40]': {{kind: dummy}}}}\ntc: {{'d[1-40]': {{qdiscs: {queue}}}}}\n"
+    rule = "{pref: 1, matchall: {}, action: {police: {rate: 8mbit, burst: 5k, control: drop}}}"
+    text = f"links: {{'d[1-40]': {{kind: dummy}}}}\ntc: {{'d[1-40]': {{qdiscs: {queue}, ingress: {rule}}}}}\n"
     engine = engine_in("here", text)
     engine.apply()
-    applied = engine.applied()
-    queues = (_brief(obj, applied) for obj in engine.looked_after().of("qdisc").values())
-    assert objects_text(queues, {}) == "qdisc d[1-40]  root  kind tbf  rate 8mbit  burst 5120  limit 9216 (40)"
+    applied, there = engine.applied(), engine.looked_after()
+    told = [objects_text((_brief(obj, applied) for obj in there.of(cls).values()), {}) for cls in ("qdisc", "filter")]
+    assert "\n".join(told).splitlines() == [
+        "qdisc d[1-40]  root  kind tbf  rate 8mbit  burst 5120  limit 9216 (40)",
+        "qdisc d[1-40]  clsact  kind clsact (40)",
+        "filter d[1-40] ingress pref 1  kind matchall  protocol all"
+        "  actions (kind police control drop rate 8mbit burst 5120) (40)",
+    ]

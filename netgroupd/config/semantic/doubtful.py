@@ -74,12 +74,12 @@ def _untagged_twice(checked: Checked) -> None:
     """Access ports of one VLAN that the bridge has put into its own too: what that one has for all goes out as well."""
     vlans = checked.state.of("bridge_vlan")
     for (name, vid), obj in vlans.items():
+        if not (obj.attrs.get("pvid") and obj.attrs.get("untagged")):
+            continue
         bridge = str(checked.attrs(str(name)).get("master"))
         attrs = checked.attrs(bridge)
         own = attrs.get("vlan_default_pvid", DEFAULT_VID)
-        if not (obj.attrs.get("pvid") and obj.attrs.get("untagged") and attrs.get("vlan_filtering")):
-            continue
-        if own not in (0, vid) and (name, own) not in vlans:
+        if attrs.get("vlan_filtering") and own not in (0, vid) and (name, own) not in vlans:
             told_ = f"{name!r} sends without a tag what is of VLAN {own}, too, into which {bridge!r} puts its ports"
             hint = f"`{{vid: {own}, member: false}}` takes it out, or `vlan_default_pvid: 0` of {bridge!r} all"
             checked.report.warn(checked.entry(obj).at, told_, hint)
