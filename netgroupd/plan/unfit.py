@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from netgroupd.errors import Problem
 from netgroupd.model.beside import BESIDE
+from netgroupd.model.kinds.tunnel import ALL_OF_6RD, wrong_6rd
 from netgroupd.model.state import NOTHING, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
@@ -38,6 +39,9 @@ def unfit(plan: Plan, desired: State, actual: State) -> Iterator[Problem]:
 def _changed(step: Step, want: Object, have: Object) -> Iterator[tuple[str, str]]:
     if want.cls == "link":
         yield from _beside(step, want, have)
+        if kind_of(have) == "sit" and not ALL_OF_6RD.isdisjoint(step.attrs):
+            found = wrong_6rd(want.name, {**have.attrs, **want.attrs})
+            yield from ((told, hint or f"say its {field!r} too") for field, told, hint in found)
     elif want.cls == "address" and "preferred_lft" in step.attrs and "valid_lft" not in want.attrs:
         yield from _outliving(step, want, have)
     elif want.cls == "neighbour" and step.attrs.get("router") and want.attrs.get("managed", have.attrs.get("managed")):

@@ -39,10 +39,22 @@ CASES = [
         id="router",
     ),
 ]
+_SIT = "links:\n  s: {kind: sit, local: 10.0.0.1, %s}\n"
 _LIMITED = """links:
   b: {kind: bridge%s}
   p: {kind: dummy, master: b, vlans: [{vid: 5%s}]}
 """
+
+
+def test_length_that_is_too_short_for_the_prefix_that_stays_is_told_before(engine_in: EngineIn) -> None:
+    engine_in("here", _SIT % "6rd_prefix: '2001:db8::', 6rd_prefixlen: 32").apply()
+    engine = engine_in("here", _SIT % "6rd_prefixlen: 16")
+    told = "6rd_prefix 2001:db8:: of 's' has bits behind its 6rd_prefixlen of 16; say its '6rd_prefix' too"
+    with pytest.raises(ConfigError, match=told):
+        engine.diff()
+    engine = engine_in("here", _SIT % "6rd_prefix: '2001::', 6rd_prefixlen: 16")
+    engine.apply()
+    assert not engine.diff().steps
 
 
 @pytest.mark.parametrize(("before", "after", "told"), CASES)

@@ -3,12 +3,9 @@
 
 from netgroupd.config.checked import Checked
 from netgroupd.model.kinds import RING_PORTS
+from netgroupd.model.kinds.tunnel import ALL_OF_6RD, NO_6RD, wrong_6rd
 from netgroupd.model.state import Attrs
-from netgroupd.model.value import Value, ip_bytes
 
-_MOST_OF_6RD = 64
-_6RD = {"6rd_prefix": "6rd_prefixlen", "6rd_relay_prefix": "6rd_relay_prefixlen"}
-_ALL_OF_6RD = frozenset((*_6RD, *_6RD.values()))
 _SESSIONS = 1023  # of ERSPAN
 _KEYS = ("ikey", "okey")
 _VERSIONS = {"erspan_index": 1, "erspan_dir": 2, "erspan_hwid": 2}
@@ -37,25 +34,11 @@ def networks_of_6rd(checked: Checked) -> None:
     """What 6rd makes of an address of IPv4 is a network of at most 64 bits, of prefixes with nothing behind them."""
     links = checked.links
     for name, attrs in checked.of_kinds(["sit"]):
-        if _ALL_OF_6RD.isdisjoint(attrs):
+        if ALL_OF_6RD.isdisjoint(attrs):
             continue  # or what is not said would be 0
-        lengths: list[Value] = []
-        for field, length in _6RD.items():
-            bits = attrs.get(length, None if name in links.known else 0)
-            lengths.append(bits)
-            prefix = attrs.get(field)
-            if isinstance(bits, int) and prefix is not None and _behind(str(prefix), bits):
-                told = f"{field} {prefix} of {name!r} has bits behind its {length} of {bits}"
-                links.report.once(links.place(name, field), told)
-        prefixed, left_out = lengths
-        if isinstance(prefixed, int) and isinstance(left_out, int) and prefixed + 32 - left_out > _MOST_OF_6RD:
-            told = f"6rd of {name!r} would take {prefixed} bits of the prefix, and {32 - left_out} of IPv4"
-            links.report.once(links.place(name, "6rd_prefixlen"), told, f"at most {_MOST_OF_6RD} together")
-
-
-def _behind(prefix: str, bits: int) -> bool:
-    address = ip_bytes(prefix)
-    return bool(int.from_bytes(address, "big") & ((1 << max(0, len(address) * 8 - bits)) - 1))
+        said = attrs if name in links.known else {**NO_6RD, **attrs}
+        for field, told, hint in wrong_6rd(name, said):
+            links.report.once(links.place(name, field), told, hint)
 
 
 def mirrors(checked: Checked) -> None:

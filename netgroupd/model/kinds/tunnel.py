@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tunnels over IPv4 and IPv6: GRE, ERSPAN, IP in IP, and those that IPsec encrypts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import LABEL, MARK, PRESENCE, TOS, TTL, Kind, stays
@@ -171,3 +171,25 @@ _ROWS = {
 }
 
 TUNNELS = tuple(Kind(name, doc, table(rows)) for name, (doc, rows) in _ROWS.items())
+
+_MOST_OF_6RD = 64
+_LENGTHS_OF_6RD = {"6rd_prefix": "6rd_prefixlen", "6rd_relay_prefix": "6rd_relay_prefixlen"}
+NO_6RD: Mapping[str, Value] = dict.fromkeys(_LENGTHS_OF_6RD.values(), 0)
+ALL_OF_6RD = frozenset((*_LENGTHS_OF_6RD, *NO_6RD))
+
+
+def wrong_6rd(name: str, attrs: Mapping[str, Value]) -> Iterator[tuple[str, str, str]]:
+    """What does not go together of 6rd: the attribute, what is wrong with it, and what would be right."""
+    for field, length in _LENGTHS_OF_6RD.items():
+        bits, prefix = attrs.get(length), attrs.get(field)
+        if isinstance(bits, int) and prefix is not None and _behind(str(prefix), bits):
+            yield field, f"{field} {prefix} of {name!r} has bits behind its {length} of {bits}", ""
+    prefixed, left_out = map(attrs.get, NO_6RD)
+    if isinstance(prefixed, int) and isinstance(left_out, int) and prefixed + 32 - left_out > _MOST_OF_6RD:
+        told = f"6rd of {name!r} would take {prefixed} bits of the prefix, and {32 - left_out} of IPv4"
+        yield "6rd_prefixlen", told, f"at most {_MOST_OF_6RD} together"
+
+
+def _behind(prefix: str, bits: int) -> bool:
+    address = ip_bytes(prefix)
+    return bool(int.from_bytes(address, "big") & ((1 << max(0, len(address) * 8 - bits)) - 1))
