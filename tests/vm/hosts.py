@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Engines in namespaces that exist only for a test, and what somebody does there by hand."""
 
+import json
 import shlex
 import subprocess
 from collections.abc import Callable
+from ipaddress import ip_interface
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -25,6 +27,19 @@ def here(command: str, netns: str = "here") -> str:
     """What a command says in the namespace of the host that is captured."""
     program, *words = shlex.split(command)
     return subprocess.run([program, "-n", netns, *words], check=True, capture_output=True, text=True).stdout
+
+
+def leaving_with(netns: str) -> dict[tuple[str, str], tuple[frozenset[str], str]]:
+    """The addresses of each subnet of each link, and the one that packets leave with; the kernel tells that first."""
+    found: dict[tuple[str, str], tuple[frozenset[str], str]] = {}
+    for link in json.loads(here("ip -j address", netns)):
+        for address in link.get("addr_info", ()):
+            if address["scope"] != "link" and "address" not in address:
+                local = address["local"]
+                place = link["ifname"], str(ip_interface(f"{local}/{address['prefixlen']}").network)
+                others, first = found.get(place, (frozenset(), local))
+                found[place] = others | {local}, first
+    return found
 
 
 class Hosts:

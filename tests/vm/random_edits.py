@@ -30,7 +30,7 @@ from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
 from tests.config.reading import rendered as read
 from tests.test_docs import CARDS, PORTS, Example, examples, rendered
-from tests.vm.hosts import Hosts, here
+from tests.vm.hosts import Hosts, here, leaving_with
 from tests.vm.link_cases import KEY_FILES
 from tests.vm.random_configs import CARD, START, changed
 from tests.vm.random_configs import text as as_text
@@ -289,7 +289,7 @@ class Edits:
             self._host = self._new()
             assert not (said := self._refused(self._hosts.engine(self._host, self._base))), said
         base = partial(self._hosts.engine, self._host, self._base)
-        before, current = seen(base()), base().in_effect()
+        before, current, left_with = seen(base()), base().in_effect(), leaving_with(self._host)
         assert current
         other = self._new()
         new = self._hosts.engine(other, after)
@@ -308,6 +308,7 @@ class Edits:
             _nothing_left(engine())
             if kept is not None and not refused:
                 _same(_but_for(seen(new), kept), _but_for(seen(engine()), kept))
+                _leave_alike(left_with, leaving_with(other), leaving_with(self._host))
                 self.done["compared"] += 1
             engine().rollback(current.number, allow=self._links)
             _same(before, seen(base()))
@@ -339,6 +340,7 @@ def _kept(before: State, after: State) -> frozenset[str] | None:
     return frozenset(names)
 
 
+Leaving: TypeAlias = dict[tuple[str, str], tuple[frozenset[str], str]]
 Seen: TypeAlias = dict[tuple[Any, ...], Any]
 
 
@@ -355,6 +357,13 @@ def seen(engine: Engine) -> Seen:
 
 def _but_for(told: Seen, links: frozenset[str]) -> Seen:
     return {place: value for place, value in told.items() if links.isdisjoint(place)}
+
+
+def _leave_alike(before: Leaving, want: Leaving, got: Leaving) -> None:
+    """Packets leave with the same address as on a new host, where the subnet has others than before."""
+    for place, (addresses, first) in got.items():
+        if before.get(place, ("",))[0] != addresses == want.get(place, ("",))[0]:
+            assert first == want[place][1], f"{place}: {first}, not {want[place][1]}"
 
 
 def _same(want: Seen, got: Seen) -> None:

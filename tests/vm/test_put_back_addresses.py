@@ -32,6 +32,7 @@ def test_first_address_of_a_subnet_is_the_first_again(kernel: Stumbling, after: 
         pytest.param("'fd00::3/64', 'fd00::1/64', 'fd00::2/64'", id="another_order"),
         pytest.param("'fd00::2/64', 'fd00::1/64', 'fd00::4/64'", id="another_comes_for_the_last"),
         pytest.param("'fd00::3/64', 'fd00::1/64'", id="another_is_the_last"),
+        pytest.param("'fd00::2/64', 'fd00::3/64', 'fd00::4/64'", id="another_comes_behind_them"),
     ],
 )
 def test_last_address_of_a_subnet_is_the_last_again(kernel: Stumbling, after: str) -> None:

@@ -246,7 +246,9 @@ class _Excuses:
         self._told = {(step.object.cls, link) for step in steps for link in hangs_on(step.object)}
         self._addresses = {step.object.key[:2] for step in steps if step.object.cls == "address"}
         self._classes = {step.object.cls for step in steps}
-        self._sized = any(name == "mtu" for _, name in self._said)
+        said = {name for _, name in self._said}
+        self._sized = refused or "mtu" in said
+        self._readdressed = not said.isdisjoint(("mac", "master"))
 
     def fit(self, one: Disturbed) -> bool:
         """Whether there is a reason."""
@@ -254,14 +256,13 @@ class _Excuses:
             return True
         if one.cls == "link":
             return self._fit_link(one.link, *one.what.split()[:1], nothing=one.what.endswith(_NOTHING))
-        if one.link in self._emptied and one.cls != "address":
-            return True
-        if one.cls == "address":
+        if one.cls == "address" and not self._refused:
             return (one.link, one.what.split()[0]) in self._addresses
         if one.cls in ("filter", "rule", "route", "nexthop") and ({one.cls, "nexthop"} & self._classes):
             return True
         by_kernel = one.cls == "route" and ("address", one.link) in self._told and "'kernel'" in one.what
-        return by_kernel or (one.cls, one.link) in self._told
+        forgotten = one.link in self._emptied or (one.cls == "neighbour" and self._readdressed)
+        return by_kernel or forgotten or (one.cls, one.link) in self._told
 
     def _fit_link(self, link: str, what: str, *, nothing: bool) -> bool:
         if what == "mtu":

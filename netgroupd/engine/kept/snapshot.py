@@ -129,26 +129,31 @@ class Snapshot(NamedTuple):
         for obj in self.others:
             if setting_of_ipv6(obj)[1] == _WITHOUT_IPV6:
                 goal.add(obj)  # before the addresses, where new links have none
-        self._take_down(goal, actual)
+        self._turn_addresses(goal, self._take_down(goal, actual))
         self._keep_out(goal)
         without_states(goal)
         goal.classes["qdisc"] = {key: one._replace(attrs=lasting(one.attrs)) for key, one in goal.of("qdisc").items()}
         return goal
 
-    def _take_down(self, goal: State, actual: State) -> None:
-        """Have the VLANs of links that are to go down again follow them, and what all of these lose in its order."""
+    def _take_down(self, goal: State, actual: State) -> frozenset[str]:
+        """Have the VLANs of links that are to go down again follow them; all of these links."""
         were = {obj.name for obj in self.objects if obj.cls == "link" and obj.attrs.get("up") is False}
         down = {name for name in were if (now := actual.link(name)) and now.attrs.get("up")}
-        if not down:
-            return
-        carried = {upper for upper, _ in carried_down(down, actual.of("link"))}
+        carried = {upper for upper, _ in carried_down(down, actual.of("link"))} if down else set()
         for name in carried - were:
             if link := goal.link(name):
                 goal.classes["link"][link.key] = link.without("up")
+        return frozenset(down | carried)
+
+    def _turn_addresses(self, goal: State, shaken: frozenset[str]) -> None:
+        """Have addresses that links lose when they go down, or stay when others go, in the order in which they came."""
+        left = {subnet_of(key) for cls, key in self.absent if cls == "address"}
+        names = shaken.union(str(link) for link, *_ in left)
+        if not names:
+            return
         known = {obj.key for obj in self.objects if obj.cls == "address"}
-        shaken = down | carried
-        lost = [obj for obj in goal.of("address").values() if obj.name in shaken and obj.key not in known]
-        for obj in as_added(lost):
+        found = [obj for obj in goal.of("address").values() if obj.name in names and obj.key not in known]
+        for obj in as_added(obj for obj in found if obj.name in shaken or subnet_of(obj.key) in left):
             del goal.classes["address"][obj.key]
             goal.add(obj)
 
