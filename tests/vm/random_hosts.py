@@ -35,7 +35,6 @@ from tests.vm.witness import Witness, undisturbed
 _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
 _STUMBLES = 3
-_AGAIN = 0.4
 _OF_OTHERS = re.compile(r"\bx[0-5]\b|\b10\.9[6-9]\.|\bfd9[89]:|02:99:00:|\b399\d\b|\b99\d\b|\b990\d\b|\b99..:")
 _DRAWN = frozenset({"mac", "sci", "active_slave", "listen_port"})
 _KEPT = frozenset({"family"})
@@ -217,18 +216,9 @@ class Life:
             return
         if came_to == KILLED:
             self.done["killed"] += 1
-            while came_to == KILLED and self._rng.random() < _AGAIN:
-                came_to = self._be_killed_again(goal)
-            if came_to == KILLED:
-                plan = self._engine(goal).rollback(allow=_everything(goal)).plan
-                self._kept(theirs, plan, refused=True)
+            plan = self._engine(goal).rollback(allow=_everything(goal)).plan
+            self._kept(theirs, plan, refused=True)
         same(before, self._seen(self._config, goal))
-
-    def _be_killed_again(self, goal: Config) -> int:
-        """Die in the middle of putting back what the one before had left."""
-        engine = self._hosts.engine("here", text(goal), partial(stumbling, self._rng.randrange(9), killing=True))
-        self.done["killed again"] += 1
-        return apart(lambda: engine.rollback(allow=_everything(goal)))
 
     def _be_met(self, goal: Config) -> None:
         """Have somebody else work on the same things in the middle of a change, and ask for it again."""
