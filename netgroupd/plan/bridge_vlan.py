@@ -27,10 +27,11 @@ def said_again(want: Object, have: Object, desired: State, actual: State) -> Att
     if not kept.keys() - want.attrs.keys():
         return want.attrs
     name = bridge_in(want.name, desired, actual)
-    bridge, now = _in_the_end(name, desired, actual), actual.link(name)
+    bridge = _in_the_end(name, desired, actual)
     if LIMIT in kept and not all(bridge.get(name) for name in LEARNING):
         del kept[LIMIT]
-    if _STATE in kept and (bridge.get(_TREES) or (now and now.attrs.get(_TREES))):
+    now = (actual.link(each) for each in (name, bridge_in(want.name, actual)))
+    if _STATE in kept and (bridge.get(_TREES) or any(link.attrs.get(_TREES) for link in now if link)):
         del kept[_STATE]
     return {**kept, **want.attrs}
 

@@ -207,3 +207,19 @@ def test_vlans_of_ports_that_are_shut_in_trees_are_open_when_there_are_none(kern
     assert states()["p1", 10] == "disabled"
     become(kernel, state_of(text % (", mst_enabled: false", "true", "true")))
     assert {state for (name, _), state in states().items() if name != "br"} == {"forwarding"}
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize(("one", "other"), [("true", "false"), ("false", "true")])
+def test_vlans_of_ports_that_are_shut_in_trees_are_open_in_a_bridge_without(
+    kernel: Stumbling, one: str, other: str
+) -> None:
+    bridge = "{kind: bridge, up: true, mac: '02:00:00:00:00:01', vlan_filtering: true, mst_enabled: %s}"
+    text = f"links: {{br: {bridge}, br2: {bridge}, p1: {{kind: dummy, up: %s, master: %s, vlans: ['[10-12]']}}}}"
+    before, after = (state_of(text % (one, other, *port)) for port in (("false", "br"), ("true", "br2")))
+    become(kernel, before)
+    shown = states()
+    there_and_back(kernel, after, states, refused=True)
+    assert states() == shown
+    become(kernel, after)
+    assert {state for (name, _), state in states().items() if name == "p1"} == {"forwarding"}
