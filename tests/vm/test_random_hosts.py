@@ -11,7 +11,7 @@ import pytest
 from tests.vm.random_hosts import Life
 
 
-@pytest.mark.parametrize("seed", [1, 2, 4])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_host_is_what_it_was_told_to_be_or_what_it_was(tmp_path: Path, seed: int) -> None:
     Life(seed, tmp_path).live()
 
