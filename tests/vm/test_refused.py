@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from netgroupd.config.semantic import checks
+from netgroupd.engine import undescribed
 from netgroupd.errors import KernelError, VerifyError
 from tests.vm.hosts import EngineIn
 from tests.vm.refused_cases import REFUSED, TAKEN
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.vm("stock")
 @pytest.mark.parametrize(("text", "want"), REFUSED)
 def test_kernel_refuses_it_too(engine_in: EngineIn, monkeypatch: pytest.MonkeyPatch, text: str, want: str) -> None:
     monkeypatch.setattr(checks, "_CHECKS", ())
+    monkeypatch.setattr(undescribed, "unfit", lambda *_: ())
     with pytest.raises((KernelError, VerifyError)):
         engine_in("here", text).apply()
 

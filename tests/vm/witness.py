@@ -247,7 +247,7 @@ class _Excuses:
         self._addresses = {step.object.key[:2] for step in steps if step.object.cls == "address"}
         self._classes = {step.object.cls for step in steps}
         said = {name for _, name in self._said}
-        self._sized = refused or "mtu" in said
+        self._sized = "mtu" in said
         self._readdressed = not said.isdisjoint(("mac", "master"))
 
     def fit(self, one: Disturbed) -> bool:
@@ -265,8 +265,8 @@ class _Excuses:
         return by_kernel or forgotten or (one.cls, one.link) in self._told
 
     def _fit_link(self, link: str, what: str, *, nothing: bool) -> bool:
+        if what in ("mac", "mtu") and (self._shaken or self._refused):
+            return True  # a bridge has that of its ports
         if what == "mtu":
             return self._sized
-        if what == "mac" and (self._shaken or self._refused):
-            return True  # a bridge has that of its ports
         return nothing or (link, what) in self._said or (what not in _AWAY and link in self._named)
