@@ -13,7 +13,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan.step import Op, Step
 
 LIMIT = "mcast_max_groups"
-LEARNING = frozenset({"vlan_filtering", "mcast_vlan_snooping"})
+LEARNING = ("vlan_filtering", "mcast_vlan_snooping")
 """What a bridge has on that learns groups for each VLAN."""
 SNOOPING = "mcast_snooping"
 """What has it learn in one VLAN."""
@@ -27,7 +27,7 @@ def said_again(want: Object, have: Object, desired: State, actual: State) -> Att
     if not kept.keys() - want.attrs.keys():
         return want.attrs
     name = bridge_in(want.name, desired, actual)
-    bridge = _in_the_end(name, desired, actual)
+    bridge = in_the_end(name, desired, actual)
     if LIMIT in kept and not all(bridge.get(name) for name in LEARNING):
         del kept[LIMIT]
     now = (actual.link(each) for each in (name, bridge_in(want.name, actual)))
@@ -42,7 +42,7 @@ def bridge_in(name: str, *states: State) -> str:
     return next((bridge for link in links if link and (bridge := bridge_vlan.bridge_of(link))), "")
 
 
-def _in_the_end(bridge: str, desired: State, actual: State) -> Attrs:
+def in_the_end(bridge: str, desired: State, actual: State) -> Attrs:
     """What a bridge has in the end."""
     found = [link.attrs if link else NOTHING for link in (actual.link(bridge), desired.link(bridge))]
     return {**found[0], **found[1]}

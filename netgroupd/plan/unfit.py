@@ -9,16 +9,14 @@ from collections.abc import Iterator
 from netgroupd.errors import Problem
 from netgroupd.model.beside import BESIDE
 from netgroupd.model.kinds.tunnel import ALL_OF_6RD, wrong_6rd
-from netgroupd.model.state import NOTHING, Object, State
-from netgroupd.model.value import Value
+from netgroupd.model.state import Object, State
+from netgroupd.plan.bridge_vlan import LEARNING, LIMIT, bridge_in, in_the_end
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step, classes_of
 
 _CLASSES = frozenset({"link", "address", "neighbour", "bridge_vlan"})
 _FIELDS = frozenset(row.field for row in BESIDE)
-_LIMIT = "mcast_max_groups"
-_LEARNING = ("vlan_filtering", "mcast_vlan_snooping")
 
 
 def unfit(plan: Plan, desired: State, actual: State) -> Iterator[Problem]:
@@ -30,7 +28,7 @@ def unfit(plan: Plan, desired: State, actual: State) -> Iterator[Problem]:
         if want is None or not want.origin or want.cls not in _CLASSES:
             continue
         if want.cls == "bridge_vlan":
-            told = _limited(want, desired, actual) if step.attrs.get(_LIMIT) else iter(())
+            told = _limited(want, desired, actual) if step.attrs.get(LIMIT) else iter(())
         else:
             told = _changed(step, want, step.before) if step.before and step.op is Op.CHANGE else iter(())
         yield from (Problem(*want.origin, *each) for each in told)
@@ -72,14 +70,9 @@ def _outliving(step: Step, want: Object, have: Object) -> Iterator[tuple[str, st
 
 def _limited(want: Object, desired: State, actual: State) -> Iterator[tuple[str, str]]:
     """A number of groups that a bridge takes only where it learns them for each VLAN."""
-    port = {**_attrs(actual.link(want.name)), **_attrs(desired.link(want.name))}
-    name = str(port.get("master") or want.name)
-    bridge = {**_attrs(actual.link(name)), **_attrs(desired.link(name))}
-    lacking = [option for option in _LEARNING if not bridge.get(option)]
+    name = bridge_in(want.name, desired, actual)
+    bridge = in_the_end(name, desired, actual)
+    lacking = [option for option in LEARNING if not bridge.get(option)]
     if bridge.get("kind") == "bridge" and lacking:
         told = f"{name!r} does not learn multicast for each VLAN, and takes no number of groups"
         yield f"{told} for VLAN {want.key[1]} of {want.name!r}", f"set {' and '.join(lacking)} of {name!r}"
-
-
-def _attrs(link: Object | None) -> dict[str, Value]:
-    return dict(link.attrs if link else NOTHING)

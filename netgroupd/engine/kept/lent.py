@@ -34,18 +34,16 @@ class Lent:
 
     def __init__(self, borrowers: Iterable[Object], actual: State) -> None:
         self._macs: dict[str, set[Value]] = {}
-        self._mtus: dict[str, int] = {}
         links = actual.of("link")
         for link in borrowers:
             if (master := links.get((link.attrs.get("master"),))) and _gives_mac(master):
                 self._macs[link.name] = {master.attrs.get("mac")}
             elif kind_of(link) in _BORROWERS and not _gives_mac(link):
                 self._macs[link.name] = {NO_MAC}
+        self._mtus = least_of_ports(actual) if self._macs else {}
         for link in links.values() if self._macs else ():
             if (above := str(link.attrs.get("master"))) in self._macs:
                 self._macs[above].add(link.attrs.get("mac"))
-                if isinstance(mtu := link.attrs.get("mtu"), int):
-                    self._mtus[above] = min(mtu, self._mtus.get(above, mtu))
             if link.name in self._macs and (lower := links.get((link.attrs.get("link"),))):
                 self._macs[link.name].add(lower.attrs.get("mac"))
 

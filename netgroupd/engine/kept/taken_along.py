@@ -126,7 +126,7 @@ def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         if (vlan.name in untagged and vlan.attrs.get("pvid")) or (vlan.name in unmapped and "tunnel_id" in vlan.attrs):
             yield vlan.cls, key
     # Whether a limit on its groups is told at all, and taken, follows from what its bridge learns.
-    learning = {step.object.name for step in steps if not LEARNING.isdisjoint(step.attrs)}
+    learning = {step.object.name for step in steps if not step.attrs.keys().isdisjoint(LEARNING)}
     settings = {step.object.key for step in steps if step.object.cls == "vlan_global" and SNOOPING in step.attrs}
     for key, vlan in actual.of("bridge_vlan").items() if learning or settings else ():
         if (bridge := bridge_of(vlan, actual)) in learning or (bridge, key[1]) in settings:
