@@ -205,8 +205,8 @@ def test_many_links_of_others_are_told_of_as_ranges(desk: Desk) -> None:
         desk.kernel.state.add(Object("link", (f"v{number}",), {"kind": "macvlan", "link": "br9", "group": 0}))
     desk.wants("links: {}")
     assert {
-        "v[1-9], which is not netgroupd's, goes with br9",
-        "tap[1-9], which no file mentions, loses its master br{1}",
+        "v[1-9], which are not netgroupd's, go with br9",
+        "tap[1-9], which no file mentions, lose their master br{1}",
     } <= {*desk.engine.diff().warnings}
 
 

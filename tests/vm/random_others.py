@@ -318,8 +318,8 @@ class _Reasons:
         self._before = before
         self._after = after
         self._refused = refused
-        self._released = {*_named(plan, r"(\S+), which no file .* loses its master")}
-        self._gone = {*plan.gone, *_named(plan, r"(\S+), which is not netgroupd's, goes with")}
+        self._released = {*_named(plan, r"(\S+), which no file .*, loses? (?:its|their) master")}
+        self._gone = {*plan.gone, *_named(plan, r"(\S+), which (?:is|are) not netgroupd's, go(?:es)? with")}
         bare = any(re.match(_WITH_THE_LAST, warning) for warning in plan.warnings)
         self._bare = plan.emptied if bare else frozenset()
         self._shaken = plan.cycled | plan.emptied | self._released

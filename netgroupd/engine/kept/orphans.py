@@ -30,7 +30,8 @@ def without_orphans(
     drop_unreachable(left, goal)
     lacking = [obj for obj in goal if left.of(obj.cls).get(obj.key) != obj]
     told = few_of([" ".join((obj.cls, *title(obj))) for obj in lacking], len(lacking))
-    return left, (f"{' '.join(fold_names(missing))} is not there any more, and not back or not whole: {told}",)
+    are = "are" if len(missing) > 1 else "is"
+    return left, (f"{' '.join(fold_names(missing))} {are} not there any more, and not back or not whole: {told}",)
 
 
 def _needed_by(obj: Object) -> Iterator[str]:
