@@ -94,23 +94,33 @@ def _line(file: Path, number: int) -> str:
 
 def running() -> bool:
     """Whether the daemon is on the bus."""
+    return bool(_of_bus("NameHasOwner"))
+
+
+def main_process() -> int:
+    """The number of the daemon's process; 0 if it does not run."""
+    return int(_of_bus("GetConnectionUnixProcessID"))
+
+
+def _of_bus(method: str) -> int:
+    """What the bus itself says of the daemon; 0 if there is neither."""
     try:
         connection = Gio.bus_get_sync(Gio.BusType.SYSTEM, None)
         connection.set_exit_on_close(False)  # who asks goes on when the bus does not
-        owned = connection.call_sync(
+        answer = connection.call_sync(
             "org.freedesktop.DBus",
             "/org/freedesktop/DBus",
             "org.freedesktop.DBus",
-            "NameHasOwner",
+            method,
             GLib.Variant("(s)", (NAME,)),
-            GLib.VariantType("(b)"),
+            None,
             Gio.DBusCallFlags.NONE,
             _QUICK_MS,
             None,
         )
     except GLib.Error:
-        return False
-    return bool(owned.unpack()[0])
+        return 0
+    return int(answer.unpack()[0])
 
 
 class Remote:
@@ -127,6 +137,7 @@ class Remote:
         except GLib.Error as error:
             raise NetgroupError(f"the system bus, and by it the daemon, cannot be had: {error.message}") from None
         self._connection.set_exit_on_close(False)  # whoever asked is told in a sentence
+        self.reloaded = ""  # the job of a reload that has ended: how, the daemon's journal says
 
     def check(self) -> Answer:
         """Of how many files a configuration is that can be used, and its warnings."""
@@ -173,13 +184,16 @@ class Remote:
     @_going_on()
     def reload(self) -> Answer:
         """Apply the configuration as ``systemctl reload`` does."""
-        ended: list[str] = []
+
+        def ended(*job: Any) -> None:
+            self.reloaded = job[5].unpack()[0]
+
         with own_loop() as loop:
-            watch = self._subscribe(MANAGER, "JobEnded", ROOT, lambda *job: ended.append(job[5].unpack()[0]))
+            watch = self._subscribe(MANAGER, "JobEnded", ROOT, ended)
             try:
                 return self._outcome(loop, ROOT, MANAGER, "Reload")
             except RemoteError as error:  # its job is the last that has ended
-                raise self._whole(error, ended[-1] if ended else "") from None
+                raise self._whole(error, self.reloaded) from None
             finally:
                 self._connection.signal_unsubscribe(watch)
 

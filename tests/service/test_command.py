@@ -26,6 +26,26 @@ def test_reload_answers_in_json(daemon: Daemon, engine: FakeEngine) -> None:
     assert json.loads(got.stdout)["generation"] == engine.generation == 2
 
 
+@pytest.mark.parametrize("pid", [os.getpid(), 1], ids=["of_the_daemon", "of_another_unit"])
+@pytest.mark.parametrize("error", [None, ConfigError([Problem("a.yaml", 1, 3, "wrong")])], ids=["done", "refused"])
+def test_reload_that_systemd_runs_leaves_it_to_the_daemon_to_say_how_it_went(
+    daemon: Daemon, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, pid: int, error: NetgroupError | None
+) -> None:
+    engine.error = error
+    monkeypatch.setenv("MAINPID", str(pid))
+    status, out, err = _failing("reload")
+    assert (status, bool(out + err)) == (1 if error else 0, pid != os.getpid())
+
+
+def test_reload_that_systemd_runs_says_what_the_daemon_does_not(
+    daemon: Daemon, bus: PrivateBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAINPID", str(os.getpid()))
+    bus.refuse("org.netgroup1")
+    want = "error: the policy of the system bus does not let this user ask the daemon\n"
+    assert _failing("reload") == (1, "", want)
+
+
 def test_file_that_is_no_file_does_not_stop_who_tells_of_it(
     daemon: Daemon, engine: FakeEngine, bus: PrivateBus, tmp_path: Path
 ) -> None:
