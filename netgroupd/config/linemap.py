@@ -7,13 +7,16 @@ the table it leaves behind, checked, so that a lookup costs two subscripts.
 """
 
 from array import array
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.config.sources import Source
 
 LINE_BITS = 32
 LONGEST_SHOWN = 1000  # a file may be one line of 10 MB, and have a thousand problems
+
+
+Lines: TypeAlias = Callable[[str, int], str]
 
 
 class LineMap(NamedTuple):
@@ -27,12 +30,12 @@ class LineMap(NamedTuple):
         source, line = self._find(rendered_line)
         return source.path, line
 
-    def locate(self, rendered_line: int, column: int, rendered: str) -> tuple[Source, int, int]:
-        """Point into the template, given the text of the rendered line."""
+    def locate(self, rendered_line: int, column: int, rendered: str, lines: Lines) -> tuple[Source, int, int]:
+        """Point into the template, given the rendered text and who cuts lines out of both."""
         source, line = self._find(rendered_line)
         if self.origins is None:
             return source, line, column
-        return source, line, column_in(line_of(source.text, line), rendered, column)
+        return source, line, column_in(lines(source.text, line), lines(rendered, rendered_line), column)
 
     def _find(self, rendered_line: int) -> tuple[Source, int]:
         if self.origins is None:
@@ -84,13 +87,13 @@ def column_in(template: str, rendered: str, column: int) -> int:
     After it, the word itself is looked for; failing that, it came out of the
     expression, whose beginning is the best that can be said.
     """
+    if column <= len(rendered) and template.startswith(rendered[:column]):
+        return column  # at C speed for nearly all
     common = 0
     for ours, theirs in zip(template, rendered, strict=False):
         if ours != theirs:
             break
         common += 1
-    if column - 1 < common:
-        return column
     word = _word_at(rendered, column)
     found = template.find(word, common) if word else -1
     if found >= 0:

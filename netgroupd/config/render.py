@@ -50,7 +50,7 @@ class Rendered(NamedTuple):
 
     def problem(self, line: int, column: int, message: str, hint: str = "", *, warning: bool = False) -> Problem:
         """Report something in the rendered text at the line that the operator wrote."""
-        source, at, position = self.lines.locate(line, column, linemap.line_of(self.text, line))
+        source, at, position = self.lines.locate(line, column, self.text, linemap.line_of)
         return _problem(source, at, position, message, hint, warning=warning)
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from netgroupd.config.linemap import LONGEST_SHOWN, line_of, shown
+from netgroupd.config.linemap import LONGEST_SHOWN, shown
 from netgroupd.config.node import unpack
+from netgroupd.config.sources import Source
 from netgroupd.errors import Problem
 from netgroupd.model.state import Origin
 
@@ -42,8 +43,9 @@ class Report:
         self._findings: dict[_Finding, None] = {}
         self._told: set[tuple[int, str]] = set()
         self._guesses: dict[str, str] = {}
-        self._lines: dict[int, list[str]] = {}
+        self._lines: dict[str, list[str]] = {}
         self._origins: dict[int, Origin] = {}
+        self._shared: dict[Origin, Origin] = {}  # by the column as it is rendered: a line may ask for a million objects
 
     def error(self, at: int, message: str, hint: str = "") -> None:
         """Note something that makes the configuration unusable."""
@@ -75,11 +77,20 @@ class Report:
             self._findings[_Finding(at, message, hint, True)] = None
 
     def origin(self, at: int) -> Origin:
-        """Name the file and line that asked for an object."""
+        """Name the place that asked for an object."""
         if at not in self._origins:
-            document, line, _ = unpack(at)
-            self._origins[at] = Origin(*self.rendered[document].lines.origin(line))
+            document, line, column = unpack(at)
+            lines = self.rendered[document].lines
+            origin = Origin(*lines.origin(line), column)
+            self._origins[at] = origin if lines.origins is None else self._in_template(at, origin)
         return self._origins[at]
+
+    def _in_template(self, at: int, rendered: Origin) -> Origin:
+        """The place ``at`` which something ``rendered`` is; what a line gives at one column is from one of its own."""
+        if rendered not in self._shared:
+            source, line, column = self._located(at)
+            self._shared[rendered] = Origin(source.path, line, column)
+        return self._shared[rendered]
 
     def where(self, at: int) -> str:
         """Name a place inside a sentence."""
@@ -116,17 +127,21 @@ class Report:
         return tuple(told)
 
     def _problem(self, found: _Finding) -> Problem:
-        document, line, column = unpack(found.at)
-        rendered = self.rendered[document]
-        if document not in self._lines:
-            self._lines[document] = rendered.text.split("\n")
-        lines = self._lines[document]
-        text = lines[line - 1] if line <= len(lines) else ""
-        source, line, column = rendered.lines.locate(line, column, text)
-        if source.text != rendered.text:
-            text = line_of(source.text, line)
-        text, message = shown(text, column), _short(found.message)
+        source, line, column = self._located(found.at)
+        text, message = shown(self._line(source.text, line), column), _short(found.message)
         return Problem(source.path, line, column, message, found.hint, text, found.warning)
+
+    def _located(self, at: int) -> tuple[Source, int, int]:
+        document, line, column = unpack(at)
+        rendered = self.rendered[document]
+        return rendered.lines.locate(line, column, rendered.text, self._line)
+
+    def _line(self, text: str, line: int) -> str:
+        """As ``line_of``, for who asks for many lines of one text."""
+        lines = self._lines.get(text)
+        if lines is None:
+            lines = self._lines[text] = text.split("\n")
+        return lines[line - 1].removesuffix("\r") if 0 < line <= len(lines) else ""
 
 
 def _counted(problem: Problem, more: int) -> Problem:

@@ -301,14 +301,14 @@ def test_name_of_a_group_is_a_word_of_the_table_that_ip_reads(name: str) -> None
     assert "cannot name a group; expected 1 to 63 characters without blanks and #, not only digits" in line
 
 
-def test_objects_know_their_line() -> None:
+def test_objects_know_their_place() -> None:
     found = desired("links:\n  swp1: {}\n  swp[2-3]:\n    addresses:\n    - 10.0.{1}.1/24\n")
-    assert [(obj.cls, obj.name, str(obj.origin)) for obj in found.state] == [
-        ("link", "swp1", "a.yaml:2"),
-        ("link", "swp2", "a.yaml:3"),
-        ("link", "swp3", "a.yaml:3"),
-        ("address", "swp2", "a.yaml:5"),
-        ("address", "swp3", "a.yaml:5"),
+    assert [(obj.cls, obj.name, obj.origin) for obj in found.state] == [
+        ("link", "swp1", ("a.yaml", 2, 3)),
+        ("link", "swp2", ("a.yaml", 3, 3)),
+        ("link", "swp3", ("a.yaml", 3, 3)),
+        ("address", "swp2", ("a.yaml", 5, 7)),
+        ("address", "swp3", ("a.yaml", 5, 7)),
     ]
 
 

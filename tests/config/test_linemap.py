@@ -6,6 +6,9 @@ from array import array
 import pytest
 
 from netgroupd.config.linemap import LINE_BITS, LineMap, column_in, from_bytes, line_of
+from netgroupd.config.node import pack
+from netgroupd.config.render import Rendered
+from netgroupd.config.report import Report
 from netgroupd.config.sources import Source
 
 SOURCE = Source("/etc/netgroup/10-a.mako", "10-a.mako", "one\ntwo\nthree")
@@ -18,7 +21,7 @@ def packed(*codes: int) -> bytes:
 def test_plain_file_is_its_own_map() -> None:
     lines = LineMap((SOURCE,))
     assert lines.origin(2) == (SOURCE.path, 2)
-    assert lines.locate(2, 3, "two") == (SOURCE, 2, 3)
+    assert lines.locate(2, 3, SOURCE.text, line_of) == (SOURCE, 2, 3)
 
 
 def test_lines_beyond_the_end_belong_to_the_last() -> None:
@@ -59,3 +62,14 @@ def test_column_in_template(template: str, rendered: str, column: int, want: int
 @pytest.mark.parametrize(("number", "want"), [(1, "one"), (3, "three"), (4, ""), (9, "")])
 def test_one_line_of_a_text(number: int, want: str) -> None:
     assert line_of(SOURCE.text, number) == want
+
+
+def test_objects_of_a_template_know_their_place_in_it_and_share_it() -> None:
+    line = "  {d${v}: {kind: dummy}, last: {kind: dummy}}"
+    lines = [line.replace("${v}", str(v)) for v in (8, 9, 10)]
+    source, text = Source("a.mako", "a.mako", f"links:\n% for v in (8, 9, 10):\n{line}\n% endfor\n"), "\n".join(lines)
+    report = Report([Rendered(source, text, from_bytes([source], packed(3, 3, 3), text))])
+    places = [*((number, 4) for number in (1, 2, 3)), (1, lines[0].index("last") + 1), (3, lines[2].index("last") + 1)]
+    got = [report.origin(pack(0, *place)) for place in places]
+    assert got == [("a.mako", 3, 4)] * 3 + [("a.mako", 3, line.index("last") + 1)] * 2
+    assert got[0] is got[1]

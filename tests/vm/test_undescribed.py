@@ -17,8 +17,8 @@ routes:
 - {to: "10.[0-1].0.0/16", nhid: 7}
 """
 WANT = [
-    "4:1: there is no nexthop 7, and nexthop 10 has it in its group; describe it under 'nexthops'",
-    "6:1: there is no nexthop 7, and a route leads by it; describe it under 'nexthops'",
+    "4:7: there is no nexthop 7, and nexthop 10 has it in its group; describe it under 'nexthops'",
+    "6:3: there is no nexthop 7, and a route leads by it; describe it under 'nexthops'",
 ]
 
 
