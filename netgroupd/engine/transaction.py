@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress, count, filterfalse, islice
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.engine.kept.astray import about_gone, led_astray, on_links_again
+from netgroupd.engine.kept.astray import about_gone, led_astray
 from netgroupd.engine.kept.listed import listed_by_others
-from netgroupd.engine.kept.theirs import give_back, of_others, on_staying
+from netgroupd.engine.kept.theirs import give_back, on_links
 from netgroupd.engine.kept.unseen import add_unseen, add_unseen_on_qdiscs, queues_of_others
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.refusals import steps_error
@@ -27,27 +27,20 @@ from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import affected, present
-from netgroupd.plan.along import (
-    deleted_nexthops,
-    told,
-    told_of_astray,
-    told_of_gone,
-    told_of_lists,
-    told_of_loss,
-    told_of_queues,
-    told_of_watched,
-)
+from netgroupd.plan.along import deleted_nexthops, told, told_of_watched
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.gateways import Astray, Gateways, astray, led
 from netgroupd.plan.lacking import without as without_lacking
-from netgroupd.plan.passing import flags_in_vrfs, on_passing, on_returning, options_of_ports, passing
+from netgroupd.plan.passing import flags_in_vrfs, options_of_ports
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 from netgroupd.plan.tc.optional import is_optional, keys_of, without
 from netgroupd.plan.tc.turns import behind
+from netgroupd.plan.theirs import Loss, Theirs
+from netgroupd.plan.unsaid import told as beyond_files
 from netgroupd.plan.waiting import WAYS, in_need, led_by, without_waiting
 from netgroupd.plan.waiting import told as waiting_told
 
@@ -167,24 +160,15 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
         warnings += along_warnings(along.values(), goal)
     hanging = add_unseen_on_qdiscs(kernel, plan, goal, actual, mine)
     queues = queues_of_others(kernel, plan, mine)
-    warnings += (*affected.warnings(plan, goal, actual), *told_of_queues((*hanging, *queues)))
-    astray = led_astray(kernel, plan, goal, actual, mine)
-    led = on_links_again(astray, goal)
-    warnings += (*told_of_astray(astray, led), *told_of_gone(about_gone(kernel, plan, goal, actual)))
-    lost = of_others(kernel, plan, nexthops, goal, actual, mine)
-    back = on_passing(lost.objects, passing(plan, actual.of("link")), plan.gone | plan.cycled, goal, actual)
-    warnings += told(lost, back)
-    found = [lost]
-    for loss in on_staying(kernel, plan, goal, actual):
-        warnings += told_of_loss(loss)
-        back += loss.back
-        found.append(loss.theirs)
-    listed = listed_by_others(kernel, plan, goal, actual, mine)
-    kept = on_returning(listed, plan)
-    warnings += told_of_lists(listed, kept)
-    back += (*kept, *options_of_ports(plan, goal, actual), *flags_in_vrfs(plan, goal, actual), *led)
-    others = (*(obj for theirs in found for obj in theirs.objects), *listed, *queues, *astray)
-    return whole._replace(warnings=warnings, others=others, passing=back, watched=told_of_watched(*found))
+    parted = Loss(Theirs((*hanging, *queues)), (), "goes with the qdiscs and links that are deleted")
+    warnings += (*affected.warnings(plan, goal, actual), *told(parted), *beyond_files(parted.theirs.objects))
+    led, about = led_astray(kernel, plan, goal, actual, mine), about_gone(kernel, plan, goal, actual)
+    losses = (*on_links(kernel, plan, nexthops, goal, actual, mine), listed_by_others(kernel, plan, goal, actual, mine))
+    warnings += tuple(said for loss in (led, about, *losses) for said in told(loss))
+    back = [obj for loss in losses for obj in loss.back]
+    back += (*options_of_ports(plan, goal, actual), *flags_in_vrfs(plan, goal, actual), *led.back)
+    others = (*(obj for loss in losses for obj in loss.theirs.objects), *queues, *led.theirs.objects)
+    return whole._replace(warnings=warnings, others=others, passing=tuple(back), watched=told_of_watched(losses))
 
 
 def _have_handles(plan: Plan, actual: State) -> bool:

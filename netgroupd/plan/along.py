@@ -13,7 +13,6 @@ from netgroupd.plan.present import title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.theirs import Loss, Theirs
-from netgroupd.plan.unsaid import told as beyond_files
 
 _MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entries", "mdb": "multicast groups"}
 _MANY |= {"vlan_global": "VLANs with options", "mst": "states in spanning trees"}
@@ -23,60 +22,20 @@ _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: 
 _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
 
 
-def told(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
-    """A sentence about what goes with links, one about what comes ``back``, and one about groups that lose members."""
-    kept = {obj[:2] for obj in back}
-    lost = theirs._replace(objects=tuple(obj for obj in theirs.objects if obj[:2] not in kept))
-    return (
-        *_on_links(lost, "goes when links go, go down or change their VRF"),
-        *_on_links(Theirs(tuple(back)), "goes with links that go down for a moment, and is given back"),
-        *_groups([group for group in theirs.groups if group[:2] not in kept]),
-    )
-
-
-def told_of_loss(loss: Loss) -> tuple[str, ...]:
-    """The same of what goes with something that links lose."""
+def told(loss: Loss) -> tuple[str, ...]:
+    """A sentence about what is lost, one about what comes back of it, and one about groups that lose members."""
     kept = {obj[:2] for obj in loss.back}
     lost = loss.theirs._replace(objects=tuple(obj for obj in loss.theirs.objects if obj[:2] not in kept))
-    back = Theirs(loss.back)
-    return (*_on_links(lost, loss.when), *_on_links(back, f"{loss.when} for a moment, and is given back"))
-
-
-def told_of_lists(lost: Sequence[Object], back: Sequence[Object]) -> tuple[str, ...]:
-    """The same of what is listed on links; that a port is not in a VLAN counts as one."""
-    kept = {obj[:2] for obj in back}
-    gone = Theirs(tuple(obj for obj in lost if obj[:2] not in kept))
     return (
-        *_on_links(gone, "goes when links go or leave their bridge"),
-        *_on_links(Theirs(tuple(back)), "goes with ports that leave their bridge for a moment, and is given back"),
+        *_on_links(lost, loss.when),
+        *_on_links(Theirs(loss.back), loss.again or f"{loss.when} for a moment, and is given back"),
+        *_groups([group for group in loss.theirs.groups if group[:2] not in kept]),
     )
 
 
-def told_of_queues(lost: Sequence[Object]) -> tuple[str, ...]:
-    """The same of what hangs on qdiscs, and which of it nothing brings back."""
-    return (*_on_links(Theirs(tuple(lost)), "goes with the qdiscs and links that are deleted"), *beyond_files(lost))
-
-
-def told_of_astray(rules: Sequence[Object], back: Sequence[Object]) -> tuple[str, ...]:
-    """The same of rules and tunnels that lead to links which go."""
-    kept = {obj[:2] for obj in back}
-    led = [obj for obj in rules if obj.cls != "action"]  # those are told by the rules that share them
-    lost, again = ([obj for obj in led if (obj[:2] in kept) is there] for there in (False, True))
-    return (
-        *_on_links(Theirs(tuple(lost)), "leads to links that go, and to nothing then"),
-        *_on_links(Theirs(tuple(again)), "leads to links that are made anew, and does so again"),
-    )
-
-
-def told_of_gone(rules: Iterable[tuple[Object, str]]) -> tuple[str, ...]:
-    """The same of policy rules about links that go, each with its link."""
-    found = Counter((rule.cls, 0, link) for rule, link in rules)
-    return _on_links(Theirs(watched=found), "is about links that go, and matches nothing then")
-
-
-def told_of_watched(*lost: Theirs) -> tuple[str, ...]:
+def told_of_watched(losses: Iterable[Loss]) -> tuple[str, ...]:
     """What nobody gives back of what others had, when what there was is put back: their programs are to do that."""
-    watched = (theirs._replace(objects=()) for theirs in lost)
+    watched = (loss.theirs._replace(objects=()) for loss in losses)
     return tuple(said for theirs in watched for said in _on_links(theirs, "may have gone, for others to bring back"))
 
 
@@ -90,8 +49,8 @@ def _groups(groups: Sequence[Object]) -> Iterator[str]:
 def _on_links(theirs: Theirs, what_becomes: str) -> tuple[str, ...]:
     counts, links = Counter[str](), dict[str, None]()
     for obj in theirs.objects:
-        if "group" in obj.attrs:
-            continue
+        if "group" in obj.attrs or obj.cls == "action":
+            continue  # told by their members, and by the rules that share them
         counts[_of(obj.cls, obj.attrs.get(UNOWNED))] += 1
         links.update(dict.fromkeys(hangs_on(obj)[1:] if obj.cls == "mdb" else hangs_on(obj)))
     for (cls, protocol, link), count in theirs.watched.items():

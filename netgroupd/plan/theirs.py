@@ -68,8 +68,9 @@ def _counted(obj: Object) -> tuple[str, int, str]:
 
 
 class Loss(NamedTuple):
-    """What others lose on links that stay, what of it comes ``back``, and in words ``when`` it goes."""
+    """What others lose, what of it comes ``back``, and in words when either goes."""
 
     theirs: Theirs
     back: tuple[Object, ...]
     when: str
+    again: str = ""  # of what comes back, where that is not said in the same words

@@ -4,6 +4,7 @@
 Where such a link is there again, made anew or put back, so do they lead there again.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from netgroupd.engine.observe import Connection, Mine, read
@@ -13,6 +14,7 @@ from netgroupd.model.state import Attrs, Object, State, records
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tc.hooks import hook_of
+from netgroupd.plan.theirs import Loss, Theirs
 
 _LED = "led"
 """Marks one that is there still, but for where it leads."""
@@ -20,31 +22,40 @@ _LED = "led"
 _ABOUT = ("iif", "oif")
 
 
-def led_astray(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
+def led_astray(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Loss:
     """What others have of such rules, of actions that they share, and of tunnels."""
+    found = tuple(obj._replace(attrs={**obj.attrs, _LED: True}) for obj in _led(kernel, plan, goal, actual, mine))
+    again = "leads to links that are made anew, and does so again"
+    return Loss(Theirs(found), _on_links_again(found, goal), "leads to links that go, and to nothing then", again)
+
+
+def _led(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Iterator[Object]:
     if not plan.gone:
-        return ()
+        return
     ours = mine.hooks | spoken_of(goal).hooks
-    rules = (rule for rule in kernel.rules_to(plan.gone) if rule.name not in plan.gone and hook_of(rule) not in ours)
-    through = (link for link in actual.of("link").values() if link.attrs.get("dev") in plan.gone)
-    tunnels = (link for link in through if link.name not in plan.gone and link.key not in goal.of("link"))
-    told = (link._replace(attrs={"dev": link.attrs["dev"]}) for link in tunnels)
-    return tuple(obj._replace(attrs={**obj.attrs, _LED: True}) for obj in (*rules, *told))
+    for rule in kernel.rules_to(plan.gone):
+        if rule.name not in plan.gone and hook_of(rule) not in ours:
+            yield rule
+    for link in actual.of("link").values():
+        if link.attrs.get("dev") in plan.gone and link.name not in plan.gone and link.key not in goal.of("link"):
+            yield link._replace(attrs={"dev": link.attrs["dev"]})
 
 
-def about_gone(kernel: Connection, plan: Plan, goal: State, actual: State) -> Iterator[tuple[Object, str]]:
-    """The policy rules of others about links that go and do not come back, each with its link.
+def about_gone(kernel: Connection, plan: Plan, goal: State, actual: State) -> Loss:
+    """The policy rules that others have about links which go and do not come back.
 
     About one that is made anew the kernel has them be again, by its name.
     """
     names = {name for name in plan.gone if (name,) not in goal.of("link")}
-    for rule in kernel.dump(Selection(frozenset({"rule"}), everything=True)).of("rule").values() if names else ():
-        about = {str(rule.attrs.get(field)) for field in _ABOUT} & names
-        if about and rule.key not in actual.of("rule"):
-            yield rule, min(about)
+    selection = Selection(frozenset({"rule"}), everything=True)
+    rules = kernel.dump(selection).of("rule").items() if names else ()
+    others = (rule for key, rule in rules if key not in actual.of("rule"))
+    about = ({str(rule.attrs.get(field)) for field in _ABOUT} & names for rule in others)
+    found = Theirs(watched=Counter(("rule", 0, min(links)) for links in about if links))
+    return Loss(found, (), "is about links that go, and matches nothing then")
 
 
-def on_links_again(rules: Sequence[Object], goal: State) -> tuple[Object, ...]:
+def _on_links_again(rules: Sequence[Object], goal: State) -> tuple[Object, ...]:
     """Those that lead only to links which are there in the end."""
     actions = (obj for obj in rules if obj.cls == "action")
     shared = {f"{obj.key[0]} {obj.key[1]}": [*_led_to(obj)] for obj in actions}

@@ -22,19 +22,21 @@ from netgroupd.plan.bridge_vlan import bridge_in
 from netgroupd.plan.compare import UNOWNED, kind_of, same
 from netgroupd.plan.fate import hangs_on, is_of_bridge
 from netgroupd.plan.named import named_in
+from netgroupd.plan.passing import on_returning
 from netgroupd.plan.step import Plan
+from netgroupd.plan.theirs import Loss, Theirs
 
 _FLAGS = ("pvid", "untagged")
 _BY_ITSELF = dict.fromkeys(_FLAGS, True)
 
 
-def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
+def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Loss:
     """All of it, with a VLAN that has nothing where a port is not in the one that any new port is in."""
     names = frozenset(name for name in plan.gone | plan.moved if _has_lists(actual.link(name), actual))
     others = plan.gone - names  # which may have addresses beside their own: looked for on few
     alone = others if len(others) <= FEW else frozenset[str]()
     if not (names or alone):
-        return ()
+        return _loss((), plan)
     bridges = frozenset(bridge for name in names if (link := actual.link(name)) and (bridge := bridge_of(link)))
     classes = LISTED - {"mdb"} if names else frozenset({"fdb"})
     found = read(kernel, Selection(classes, links=names | bridges | alone, vlans_apart=True), mine.away)
@@ -55,7 +57,12 @@ def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State,
     for (name, vid), vlan in told.items():
         by_link[str(name)][vid] = vlan
     vlans = [vlan for name in members if told for vlan in _vlans(name, by_link[name], goal, actual)]
-    return (*vlans, *_options(kernel, vlans, goal, actual, mine), *entries)
+    return _loss((*vlans, *_options(kernel, vlans, goal, actual, mine), *entries), plan)
+
+
+def _loss(lost: tuple[Object, ...], plan: Plan) -> Loss:
+    again = "goes with ports that leave their bridge for a moment, and is given back"
+    return Loss(Theirs(lost), on_returning(lost, plan), "goes when links go or leave their bridge", again)
 
 
 def _options(kernel: Connection, vlans: list[Object], goal: State, actual: State, mine: Mine) -> Iterator[Object]:

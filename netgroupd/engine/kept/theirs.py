@@ -20,7 +20,7 @@ from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
 from netgroupd.plan.fold import few_of
 from netgroupd.plan.order import QUEUES
-from netgroupd.plan.passing import on_emptied, on_sources
+from netgroupd.plan.passing import on_emptied, on_passing, on_sources, passing
 from netgroupd.plan.present import title
 from netgroupd.plan.readdressed import is_by_kernel, readdressed
 from netgroupd.plan.serialise import singles
@@ -65,6 +65,17 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
         groups=tuple(group for group in found.groups if group.key not in goal.of("nexthop")),
         watched={place: count for place, count in found.watched.items() if not (place[0] == XDP and place[2] in moved)},
     )
+
+
+def on_links(
+    kernel: Connection, plan: Plan, deleted: Set[int], goal: State, actual: State, mine: Mine
+) -> Iterator[Loss]:
+    """What others lose on links, and with the nexthops that are ``deleted``; what is there again is part of each."""
+    lost = of_others(kernel, plan, deleted, goal, actual, mine)
+    back = on_passing(lost.objects, passing(plan, actual.of("link")), plan.gone | plan.cycled, goal, actual)
+    when = "goes when links go, go down or change their VRF"
+    yield Loss(lost, back, when, "goes with links that go down for a moment, and is given back")
+    yield from on_staying(kernel, plan, goal, actual)
 
 
 def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> Iterator[Loss]:
