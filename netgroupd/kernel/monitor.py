@@ -15,6 +15,7 @@ from netgroupd.kernel.features import RTNLGRP_LINK_BRIEF, features
 from netgroupd.kernel.links.numbers import IFLA_GROUP
 from netgroupd.kernel.netlink.generic import Generic
 from netgroupd.kernel.netlink.socket import NETLINK_GENERIC, Counters, Socket
+from netgroupd.model.family import INET6
 
 _LINK, _TC = 1, 4
 _GROUPS = {
@@ -42,7 +43,6 @@ _GROUPS = {
 
 _NEWS = ("ethtool", "monitor")
 _BUFFER = 64 << 10  # bytes of news that the kernel keeps; one is as good as thousands
-_AF_INET6 = 10
 _NLATTR = 0xFFFFF000 + 12  # SKF_AD_OFF + SKF_AD_NLATTR: where attribute X is, from A on
 _ATTRIBUTES = 32  # behind struct nlmsghdr and struct ifinfomsg
 _ALL = 0xFFFFFFFF  # to accept less than all would cut it short for other listeners too
@@ -60,7 +60,7 @@ def link_filter(group: int, mask: int) -> list[tuple[int, int, int, int]]:
         (0x15, 1, 0, _loaded("H", 16)),  # RTM_NEWLINK: skip the next
         (0x15, 0, 11, _loaded("H", 17)),  # not RTM_DELLINK: accept
         (0x30, 0, 0, 16),  # A = ifi_family
-        (0x15, 9, 0, _AF_INET6),  # of IPv6, which tells no group: accept
+        (0x15, 9, 0, INET6),  # of IPv6, which tells no group: accept
         (0x00, 0, 0, _ATTRIBUTES),  # A = where to search
         (0x01, 0, 0, IFLA_GROUP),  # X = for what
         (0x20, 0, 0, _NLATTR),  # A = where it is

@@ -21,8 +21,8 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attributes, u32
 from netgroupd.kernel.netlink.request import Context
+from netgroupd.model.family import INET, INET6, OF_IP
 from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS, BY_ROUTERS, PROTO
-from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value, ip_bytes
 from netgroupd.plan.compare import UNOWNED, UNSAID
@@ -31,8 +31,8 @@ from netgroupd.plan.theirs import Along, Going, Theirs
 
 _FEW = 8  # for more links one look at everything costs less than one at each of them
 _OIF, _PREFSRC, _MULTIPATH, _NHID = 4, 7, 9, 30
-_FAMILIES = FAMILIES["inet"], FAMILIES["inet6"]
-_FAMILIES_OF = {Along.IPV4: _FAMILIES[:1], Along.IPV6: _FAMILIES[1:], Along.MAC: ()}
+_FAMILIES = INET, INET6
+_FAMILIES_OF = {Along.IPV4: (INET,), Along.IPV6: (INET6,), Along.MAC: ()}
 _FIRST_OF = {Along.MAC: 2, Along.SOURCE: 3}  # of addresses, nexthops and neighbours
 _HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
 _CLONED = 0x200
@@ -83,7 +83,7 @@ def theirs(context: Context, names: Iterable[str], going: Going) -> Theirs:
     losing = {index: name for index, name in links.items() if name in going.gone}
     ways = _Ways(links, lost, frozenset(map(ip_bytes, going.sources)), losing.keys())
     for found in _routes(context, ways, filters, _FAMILIES_OF.get(along, _FAMILIES)) if links else ():
-        if along in FAMILIES and found.by_nexthop:
+        if along in OF_IP and found.by_nexthop:
             continue
         route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
         if route and UNSAID not in route.attrs:
@@ -153,7 +153,7 @@ class _Ways:
         ways = [*_ways(found)]
         first = next((way for way in ways if way in self._links), 0)
         number = int.from_bytes(found.get(_NHID, b""), "little")
-        losing = self._gone if family == _FAMILIES[0] else self._links
+        losing = self._gone if family == INET else self._links
         by_links = bool(ways) and self._links.keys() >= set(ways)
         by_links |= not number and any(way in losing for way in ways)
         if not (by_links or (number in self._nexthops and (first or not ways))):

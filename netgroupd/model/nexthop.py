@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.encap import ENCAP
+from netgroupd.model.family import OF_IP
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import FLAG, IP, LINK, U32, number, record, several, word
 
-FAMILIES = {"inet": 2, "inet6": 10}
 GROUP_TYPES = {"mpath": 0, "resilient": 1}
 WAY = frozenset({"group", "via", "dev", "onlink", "blackhole", "encap"})
 """What says together where it leads."""
@@ -22,7 +22,7 @@ CLASS = Class(
     (Attr("id", number(32, 1), "Its id."),),
     table(
         (
-            Attr("family", word(8, FAMILIES), "Whose routes can use it, known from `via`.", change=Change.RECREATE),
+            Attr("family", word(8, OF_IP), "Whose routes can use it, known from `via`.", change=Change.RECREATE),
             Attr("via", IP, "The gateway.", 6, nullable=True),
             Attr("dev", LINK, "The link to send on.", 5, nullable=True),
             Attr("onlink", FLAG, "Take the gateway to be on this link."),

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from netgroupd.model.address import SCOPES
 from netgroupd.model.attr import Attr, Class, table
 from netgroupd.model.encap import ENCAP, LABEL
+from netgroupd.model.family import FAMILIES
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import (
     FLAG,
@@ -29,7 +30,6 @@ from netgroupd.model.value import (
     word,
 )
 
-FAMILIES = {"inet": 2, "inet6": 10, "mpls": 28}
 TYPES = {
     "unicast": 1,
     "local": 2,

@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
+from netgroupd.model.family import OF_IP
 from netgroupd.model.route import REALM, TABLE, TOS
 from netgroupd.model.state import Attrs, Key
 from netgroupd.model.value import FLAG, NAME, NETWORK, U32, Type, Value, number, several, string, word
 
-FAMILIES = {"inet": 2, "inet6": 10}
 ACTIONS = {"lookup": 1, "goto": 2, "nop": 3, "blackhole": 6, "unreachable": 7, "prohibit": 8}
 PROTOCOLS = {
     "icmp": 1,
@@ -148,7 +148,7 @@ CLASS = Class(
     "rule",
     "A rule that chooses the routing table.",
     (
-        Attr("family", word(8, FAMILIES), "inet or inet6."),
+        Attr("family", word(8, OF_IP), "inet or inet6."),
         Attr("pref", U32, "Its place among the rules; lower ones come first, and of the same the first in the files."),
         Attr("selectors", several(string()), "The names and values that it selects by."),
     ),

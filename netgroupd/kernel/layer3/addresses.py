@@ -19,6 +19,7 @@ from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
 from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single
 from netgroupd.model.address import CLASS, FOREVER, SCOPES
+from netgroupd.model.family import BY_SIZE, INET, INET6
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED
@@ -31,7 +32,6 @@ _HEADER = struct.Struct("=BBBBI")  # family, prefix length, flags, scope, ifinde
 _IDENTITIES = {size: struct.Struct(f"=BBBBI HH{size}s HH{size}s") for size in (4, 16)}
 _MARKS = struct.Struct("=HHB3x HHI")  # protocol and flags
 _CACHE = struct.Struct("=IIII")  # preferred, valid, created, updated
-_FAMILIES = {4: 2, 16: 10}
 
 _ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
 _GROUP, _GROUP_MASK, _INCR = 32, 33, 34
@@ -68,7 +68,7 @@ class _Decoder:
         found = message.attributes(payload, _HEADER.size)
         flags = int.from_bytes(found[_FLAGS], "little") if _FLAGS in found else old_flags
         proto = found[_PROTO][0] if _PROTO in found else 0
-        temporary = family == _FAMILIES[16] and flags & _SECONDARY
+        temporary = family == INET6 and flags & _SECONDARY
         if not self._is_asked_for(proto, temporary=bool(temporary)):
             return None
         other = bytes(found[_ADDRESS]) if _ADDRESS in found else bytes(found[_LOCAL])
@@ -133,7 +133,7 @@ def links_with(context: Context, address: str) -> frozenset[str]:
             return None
         return Object("link", (names.name(_HEADER.unpack_from(payload)[-1]),), NOTHING)
 
-    header = _HEADER.pack(_FAMILIES[len(wanted)], 0, 0, 0, 0)
+    header = _HEADER.pack(BY_SIZE[len(wanted)], 0, 0, 0, 0)
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, header)
     return frozenset(link.name for link in dump_objects(context, asked, holder, "dump of addresses", wanted))
 
@@ -148,7 +148,7 @@ def doubtful(socket: Socket) -> dict[bytes, int]:
             return None
         return bytes(found.get(_LOCAL) or found[_ADDRESS]), _HEADER.unpack_from(payload)[-1]
 
-    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(_FAMILIES[16], 0, 0, 0, 0))
+    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(INET6, 0, 0, 0, 0))
     return dict(socket.dump(asked, holder, "dump of addresses", enough=True))
 
 
@@ -162,7 +162,7 @@ def links_of_others(socket: Socket, proto: int) -> set[int]:
             return None
         return int(index)
 
-    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(_FAMILIES[4], 0, 0, 0, 0))
+    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(INET, 0, 0, 0, 0))
     return set(socket.dump(asked, holder, "dump of addresses", enough=True))
 
 
@@ -216,7 +216,7 @@ def _identity(key: Key, index: int, scope: int = 0) -> bytes:
     size = len(local)
     attr_size = size + 4
     return _IDENTITIES[size].pack(
-        _FAMILIES[size], length, 0, scope, index, attr_size, _LOCAL, local, attr_size, _ADDRESS, other
+        BY_SIZE[size], length, 0, scope, index, attr_size, _LOCAL, local, attr_size, _ADDRESS, other
     )
 
 

@@ -9,6 +9,7 @@ from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, attributes, u8, u32
 from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, single
+from netgroupd.model.family import BY_SIZE
 from netgroupd.model.neighbour import CLASS, STATES
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
@@ -17,7 +18,6 @@ from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWNEIGH, RTM_DELNEIGH, RTM_GETNEIGH = 28, 29, 30
 HEADER = struct.Struct("=BBHiHBB")  # family, -, -, ifindex, state, flags, type
-_FAMILIES = {4: 2, 16: 10}
 
 _DST, _LLADDR, _IFINDEX, _PROTOCOL, _FLAGS_EXT = 1, 2, 8, 12, 15
 _PROXY = 0x08
@@ -108,7 +108,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     assert isinstance(protocol, int)
     # The kernel takes no zero in the place of a protocol: one of nobody's is one that nobody has been told of.
     if one.op is Op.DELETE or (one.op is Op.CHANGE and not protocol):
-        header = HEADER.pack(_FAMILIES[len(target)], 0, 0, index, 0, flags, 0)
+        header = HEADER.pack(BY_SIZE[len(target)], 0, 0, index, 0, flags, 0)
         yield message.request(RTM_DELNEIGH, 0, header, attr(_DST, target))
     if one.op is Op.DELETE:
         return
@@ -119,7 +119,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     yield message.request(
         RTM_NEWNEIGH,
         message.NLM_F_CREATE | message.NLM_F_REPLACE,  # what was learnt meanwhile makes room
-        HEADER.pack(_FAMILIES[len(target)], 0, 0, index, state, flags, 0),
+        HEADER.pack(BY_SIZE[len(target)], 0, 0, index, state, flags, 0),
         attr(_DST, target),
         u8(_PROTOCOL, protocol) if protocol else b"",
         pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs and not managed else b"",

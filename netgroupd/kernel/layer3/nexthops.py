@@ -11,7 +11,8 @@ from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, attributes, nest, u16, u32
 from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single, unpack_rows
-from netgroupd.model.nexthop import CLASS, FAMILIES, GROUP_TYPES, WAY
+from netgroupd.model.family import FAMILY_NAMES, OF_IP
+from netgroupd.model.nexthop import CLASS, GROUP_TYPES, WAY
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
@@ -29,7 +30,6 @@ _ONLINK = 4
 _MADE_BY_OPERATORS = frozenset({PROTO, 0, 3, 4})  # none said, RTPROT_BOOT, RTPROT_STATIC
 _PLAIN = tuple(CLASS.attrs[name] for name in ("via", "dev"))
 _RESILIENT = tuple(CLASS.attrs[name] for name in ("buckets", "idle_timer", "unbalanced_timer"))
-_FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _GROUP_TYPE_NAMES = {number: name for name, number in GROUP_TYPES.items()}
 
 
@@ -91,7 +91,7 @@ def _decode(
         attrs |= _read_group(found, names)
     else:
         attrs |= {"blackhole": _BLACKHOLE in found, "onlink": bool(flags & _ONLINK)}
-        attrs["family"] = _FAMILY_NAMES.get(family, family)
+        attrs["family"] = FAMILY_NAMES.get(family, family)
         if _BLACKHOLE not in found:
             attrs |= unpack_rows(_PLAIN, found, names)
     if _ENCAP_TYPE in found and (encap := unpack_encap(found[_ENCAP_TYPE], found[_ENCAP], names)):
@@ -136,7 +136,7 @@ def _family(attrs: Attrs) -> int:
     if "group" in attrs:
         return 0
     told = "inet6" if ":" in str(attrs.get("via", "")) else "inet"
-    return FAMILIES[told if "via" in attrs else str(attrs.get("family", told))]
+    return OF_IP[told if "via" in attrs else str(attrs.get("family", told))]
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:

@@ -14,7 +14,6 @@ from netgroupd.kernel.layer3.routes_along import routes_along
 from netgroupd.kernel.layer3.routes_beside import again, takes_turns
 from netgroupd.kernel.layer3.routes_identity import (
     DST,
-    FAMILY_NAMES,
     HEADER,
     LENGTH,
     PRIORITY,
@@ -34,8 +33,9 @@ from netgroupd.kernel.netlink.message import attr, attributes, nest, u8, u32
 from netgroupd.kernel.netlink.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_row, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.address import SCOPES
+from netgroupd.model.family import BY_SIZE, FAMILIES, FAMILY_NAMES
 from netgroupd.model.owner import PROTO
-from netgroupd.model.route import BEHIND, CLASS, DEAD_ENDS, EXPIRES, FAMILIES, METRICS, TYPES, WAY
+from netgroupd.model.route import BEHIND, CLASS, DEAD_ENDS, EXPIRES, METRICS, TYPES, WAY
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED, UNSAID, same
@@ -267,7 +267,7 @@ def _pack_way(family: str, way: Attrs, names: Names) -> Iterator[bytes]:
     if (via := way.get("via")) is not None:
         gateway = ip_bytes(str(via))
         own = (family == "inet6") == (len(gateway) == 16) and family != "mpls"
-        version = FAMILIES["inet" if len(gateway) == 4 else "inet6"]
+        version = BY_SIZE[len(gateway)]
         yield attr(_GATEWAY, gateway) if own else attr(_VIA, struct.pack("=H", version) + gateway)
     if "as" in way:
         yield attr(_NEWDST, pack_labels(way["as"]))

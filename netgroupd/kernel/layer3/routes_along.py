@@ -12,7 +12,7 @@ from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attributes
 from netgroupd.kernel.netlink.request import Context
 from netgroupd.kernel.rows import dump_of_family
-from netgroupd.model.nexthop import FAMILIES
+from netgroupd.model.family import BY_SIZE
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Object
 from netgroupd.plan.compare import UNOWNED
@@ -28,7 +28,7 @@ def routes_along(context: Context, nexthops: Set[int]) -> list[Object]:
     """
     going = {group for group, inside in members(context).items() if inside <= nexthops} | nexthops
     found: list[Object] = []
-    for family in FAMILIES.values():
+    for family in BY_SIZE.values():
         asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, HEADER.pack(family, *bytes(8)))
         decode = partial(_decode, family, going)
         found += dump_of_family(context, asked, decode, "dump of routes", _MARK)

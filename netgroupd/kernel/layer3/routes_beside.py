@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from netgroupd.kernel.layer3.routes_identity import HEADER, LENGTH, PROTOCOL, RTM_GETROUTE, key_of, lengths_of
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.socket import Socket
+from netgroupd.model.family import INET
 from netgroupd.model.owner import PROTO
-from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Key
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op, Step
@@ -61,5 +61,5 @@ def again(socket: Socket, key: Key, deletion: bytes, creation: bytes) -> None:
 
 
 def _asked(protocol: int = 0) -> bytes:
-    header = HEADER.pack(FAMILIES["inet"], 0, 0, 0, 0, protocol, 0, 0, 0)
+    header = HEADER.pack(INET, 0, 0, 0, 0, protocol, 0, 0, 0)
     return message.request(RTM_GETROUTE, message.NLM_F_DUMP, header)

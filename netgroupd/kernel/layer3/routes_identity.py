@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from netgroupd.kernel.layer3.encap import pack_labels, unpack_labels
 from netgroupd.kernel.netlink.message import attr, attributes, u32
+from netgroupd.model.family import FAMILIES, FAMILY_NAMES, INET6, MPLS
 from netgroupd.model.owner import BY_KERNEL, PROTO
-from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Key
 from netgroupd.model.value import Value, ip_text, split_prefix
 
@@ -15,12 +15,10 @@ RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
 HEADER = struct.Struct("=BBBBBBBBI")  # family, dst and src length, tos, table, protocol, scope, type, flags
 LENGTH, PROTOCOL = 1, 5  # where in the header they are
 DST, _SRC, PRIORITY, TABLE = 1, 2, 6, 15
-FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _LABEL = 20  # bits
 _TYPE, _UNICAST = 7, 1
 _BY_WAY_OF = (5, 9, 18)  # RTA_GATEWAY, _MULTIPATH, _VIA
 _OF_ADDRESSES = {"inet": 0, "inet6": 256}
-_INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
 
 
 def key_of(payload: memoryview, found: Mapping[int, memoryview] | None = None) -> Key:
@@ -56,9 +54,9 @@ def lengths_of(keys: Iterable[Key]) -> frozenset[int]:
 
 
 def _destination(family: int, length: int, found: Mapping[int, memoryview]) -> str:
-    if family == _MPLS:
+    if family == MPLS:
         return str(unpack_labels(bytes(found[DST]))[0])
-    whole = bytes(found[DST]) if DST in found else bytes(16 if family == _INET6 else 4)
+    whole = bytes(found[DST]) if DST in found else bytes(16 if family == INET6 else 4)
     return f"{ip_text(whole)}/{length}"
 
 

@@ -15,12 +15,12 @@ from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, attributes, u8, u32
 from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_rows, paths_of, single, unpack_rows
+from netgroupd.model.family import FAMILY_NAMES, OF_IP
 from netgroupd.model.owner import PROTO
 from netgroupd.model.rule import (
     ACTIONS,
     BY_KERNEL,
     CLASS,
-    FAMILIES,
     MISSING,
     WAY,
     action_of,
@@ -49,7 +49,6 @@ _PLAIN = tuple(
 )
 _SPANS = {"sport": (_SPORT, "=HH"), "dport": (_DPORT, "=HH"), "uidrange": (_UIDS, "=II")}
 _SUPPRESSIONS = ("suppress_prefixlength", "suppress_ifgroup")
-_FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _ACTION_NAMES = {number: name for name, number in ACTIONS.items()}
 
 
@@ -64,7 +63,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         return _decode(payload, names, foreign=foreign, held=held)
 
     found = []
-    for name, family in FAMILIES.items():
+    for name, family in OF_IP.items():
         places.clear()
         header = _HEADER.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
         found += dump_of_family(
@@ -103,7 +102,7 @@ def _decode(
     attrs = {name: value for name, value in attrs.items() if value != _NONE or name not in _SUPPRESSIONS}
     if protocol != PROTO:
         attrs[UNOWNED] = protocol
-    identity = key(_FAMILY_NAMES[family], _number(found, _PRIORITY), attrs)
+    identity = key(FAMILY_NAMES[family], _number(found, _PRIORITY), attrs)
     if held and (protocol == PROTO or identity not in held):
         return None
     if foreign and unsaid.of_rule(found):
@@ -188,7 +187,7 @@ def _about(key: Key, attrs: Attrs, context: Context, kind: int, flags: int = 0) 
     return message.request(
         kind,
         flags,
-        _HEADER.pack(FAMILIES[str(family)], dst_len, src_len, tos, low, 0, 0, action, inverted),
+        _HEADER.pack(OF_IP[str(family)], dst_len, src_len, tos, low, 0, 0, action, inverted),
         u32(_PRIORITY, pref),
         u8(_PROTOCOL, protocol),
         dst,

@@ -13,8 +13,9 @@ from netgroupd.kernel.links.numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETL
 from netgroupd.kernel.links.write import header
 from netgroupd.kernel.netlink.message import NLM_F_DUMP, attributes, nest, request, u32
 from netgroupd.kernel.netlink.socket import Socket
+from netgroupd.model.family import INET
 
-_AF_INET, _CONF = 2, 1
+_CONF = 1
 _PROMOTE = 20  # IPV4_DEVCONF_PROMOTE_SECONDARIES, counted from 1
 _FEW = 16  # links to ask about one by one; of more all are told at once
 
@@ -70,13 +71,13 @@ class Secondaries:
 
 
 def _promote(link: int, wanted: int) -> bytes:
-    said = nest(IFLA_AF_SPEC, nest(_AF_INET, nest(_CONF, u32(_PROMOTE, wanted))))
+    said = nest(IFLA_AF_SPEC, nest(INET, nest(_CONF, u32(_PROMOTE, wanted))))
     return request(RTM_NEWLINK, 0, header(link), said)
 
 
 def _setting(_kind: int, payload: memoryview) -> tuple[int, bool]:
     """The number of a link, and whether it promotes addresses."""
     link = int.from_bytes(payload[4:8], "little")
-    for start, number in ((16, IFLA_AF_SPEC), (0, _AF_INET), (0, _CONF)):
+    for start, number in ((16, IFLA_AF_SPEC), (0, INET), (0, _CONF)):
         payload = attributes(payload, start).get(number, memoryview(b""))
     return link, any(payload[4 * (_PROMOTE - 1) : 4 * _PROMOTE])

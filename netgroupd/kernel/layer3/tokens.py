@@ -21,11 +21,11 @@ from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.netlink.message import NLM_F_DUMP, attributes, nest, request, text, u32
 from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, pack_rows, paths_of, simple_rows, single, unpack_rows
+from netgroupd.model.family import INET6
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.token import CLASS, NONE
 from netgroupd.plan.step import AnyStep
 
-_AF_INET6 = 10
 _BODY = 16
 _INDEX_AT = 4
 _PROTINFO = 12
@@ -37,7 +37,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     """The tokens of the selected links, of which one without IPv6 has none."""
     if not selection.everything and len(selection.tokens) <= FEW:
         return [obj for name in sorted(selection.tokens) for obj in _of_link(name, context)]
-    asked = request(RTM_GETLINK, NLM_F_DUMP, bytes((_AF_INET6,)) + bytes(_BODY - 1))
+    asked = request(RTM_GETLINK, NLM_F_DUMP, bytes((INET6,)) + bytes(_BODY - 1))
     found = {obj.name: obj for obj in dump_of_family(context, asked, _decode, "dump of tokens")}
     if selection.everything:
         return [*found.values()]
@@ -53,7 +53,7 @@ def _of_link(name: str, context: Context) -> Iterator[Object]:
     asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, SKIP_STATS))
     for payload in context.socket.ask(asked, lambda _kind, payload: bytes(payload))[1]:
         families = attributes(memoryview(payload), _BODY).get(IFLA_AF_SPEC)
-        told = attributes(families).get(_AF_INET6) if families is not None else None
+        told = attributes(families).get(INET6) if families is not None else None
         yield _token(name, told, context.names)
 
 
@@ -72,8 +72,8 @@ def _token(name: str, told: memoryview | None, names: Names) -> Object:
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes."""
     one = single(step)
-    told = nest(IFLA_AF_SPEC, nest(_AF_INET6, pack_rows(_ROWS, one.attrs, context.names)))
+    told = nest(IFLA_AF_SPEC, nest(INET6, pack_rows(_ROWS, one.attrs, context.names)))
     yield request(RTM_SETLINK, 0, header(context.names.index(one.object.name)), told)
 
 
-CODEC = Codec(dump, encode, blamer(paths_of(_ROWS, IFLA_AF_SPEC, _AF_INET6)))
+CODEC = Codec(dump, encode, blamer(paths_of(_ROWS, IFLA_AF_SPEC, INET6)))

@@ -10,6 +10,7 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, attributes, u32
 from netgroupd.kernel.netlink.request import Context
+from netgroupd.model.family import BY_SIZE
 from netgroupd.model.owner import BY_ROUTERS
 from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.value import ip_bytes, ip_text
@@ -19,7 +20,6 @@ _RTA_TABLE, _RTA_MARK, _RTA_VIA, _RTA_NH_ID = 15, 16, 18, 30
 _HEADER = 12  # struct rtmsg
 _NDA_DST, _NDA_LLADDR = 1, 2
 _FAMILY = 2  # bytes in front of the address of RTA_VIA
-_FAMILIES = {4: 2, 16: 10}
 # RTM_F_FIB_MATCH: the route itself, not what it says of the packet. IPv4 tells the
 # table only for RTM_F_LOOKUP_TABLE, which IPv6 refuses.
 _ROUTE_ITSELF = {4: 0x3000, 16: 0x2000}
@@ -82,13 +82,13 @@ def _way(context: Context, target: bytes, origin: bytes, within: bytes) -> Route
 
 def _ask(context: Context, target: bytes, origin: bytes, within: bytes, flags: int) -> list[bytes]:
     lengths = bytes((len(target) * 8, len(origin) * 8))
-    header = bytes((_FAMILIES[len(target)],)) + lengths + bytes(_HEADER - 7) + flags.to_bytes(4, "little")
+    header = bytes((BY_SIZE[len(target)],)) + lengths + bytes(_HEADER - 7) + flags.to_bytes(4, "little")
     ends = attr(_RTA_DST, target) + (attr(_RTA_SRC, origin) if origin else b"") + within
     return context.socket.ask(message.request(RTM_GETROUTE, 0, header, ends), lambda _kind, payload: bytes(payload))[1]
 
 
 def _lladdr(context: Context, index: memoryview, neighbour: bytes) -> str:
-    header = NEIGHBOUR.pack(_FAMILIES[len(neighbour)], 0, 0, int.from_bytes(index, "little"), 0, 0, 0)
+    header = NEIGHBOUR.pack(BY_SIZE[len(neighbour)], 0, 0, int.from_bytes(index, "little"), 0, 0, 0)
     asked = message.request(RTM_GETNEIGH, 0, header, attr(_NDA_DST, neighbour))
     for answer in context.socket.ask(asked, lambda _kind, payload: bytes(payload))[1]:
         return bytes(attributes(memoryview(answer), NEIGHBOUR.size).get(_NDA_LLADDR, b"")).hex(":")

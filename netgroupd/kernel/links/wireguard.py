@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from netgroupd.kernel.netlink.generic import Generic
 from netgroupd.kernel.netlink.message import attr, attributes, nest, u8, u16, u32, walk
+from netgroupd.model.family import BY_SIZE, INET
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, whole
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
@@ -26,7 +27,6 @@ _IFINDEX, _PRIVATE, _LISTEN_PORT, _FWMARK, _PEERS = 1, 3, 6, 7, 8
 _PUBLIC, _PRESHARED, _FLAGS, _ENDPOINT, _KEEPALIVE, _ALLOWED = 1, 2, 3, 4, 5, 9
 _IP_FAMILY, _IP_ADDRESS, _IP_LENGTH = 1, 2, 3
 _REMOVE, _REPLACE_ALLOWED = 1, 2
-_AF_INET, _AF_INET6 = 2, 10
 _MOST = 16 << 10  # of peers in one message, and of networks in one peer: the length of an attribute has 16 bits
 _NO_KEY = bytes(32)
 
@@ -49,20 +49,20 @@ def _key(path: str) -> bytes:
 def _endpoint(value: str) -> bytes:
     host, _, port = value.rpartition(":")
     address = ip_bytes(host.removeprefix("[").removesuffix("]"))
-    head = struct.pack("=H", _AF_INET if len(address) == 4 else _AF_INET6) + struct.pack(">H", int(port))
+    head = struct.pack("=H", BY_SIZE[len(address)]) + struct.pack(">H", int(port))
     return head + address + bytes(8) if len(address) == 4 else head + bytes(4) + address + bytes(4)
 
 
 def _endpoint_text(payload: bytes) -> str:
     (port,) = struct.unpack_from(">H", payload, 2)
-    if struct.unpack_from("=H", payload)[0] == _AF_INET:
+    if struct.unpack_from("=H", payload)[0] == INET:
         return f"{ip_text(payload[4:8])}:{port}"
     return f"[{ip_text(payload[8:24])}]:{port}"
 
 
 def _allowed(prefix: str) -> bytes:
     address, length = split_prefix(prefix)
-    family = _AF_INET if len(address) == 4 else _AF_INET6
+    family = BY_SIZE[len(address)]
     return nest(0, u16(_IP_FAMILY, family), attr(_IP_ADDRESS, address), u8(_IP_LENGTH, length))
 
 

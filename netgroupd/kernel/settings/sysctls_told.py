@@ -14,6 +14,7 @@ from netgroupd.kernel.links.numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETL
 from netgroupd.kernel.links.write import header
 from netgroupd.kernel.netlink.message import NLM_F_DUMP, attributes, request, u32, walk
 from netgroupd.kernel.netlink.request import Context
+from netgroupd.model.family import INET, INET6
 
 _IPV4 = (
     "accept_local accept_redirects accept_source_route arp_accept arp_announce arp_evict_nocarrier arp_filter"
@@ -50,8 +51,7 @@ TOLD: Mapping[str, frozenset[str]] = {
 
 _RTM_GETNEIGHTBL = 66
 _TABLE_HEADER = 4
-_INET6 = 10
-_CONF = {2: 1, _INET6: 2}  # where the settings are in what is of IPv4 and of IPv6
+_CONF = {INET: 1, INET6: 2}  # where the settings are in what is of IPv4 and of IPv6
 _FLAGS, _HEARD = 1, 0x20  # IF_RA_RCVD
 _PARMS, _IFINDEX = 6, 1
 _SWAYING = frozenset({_IFINDEX, 2, 3})  # nor how many use it, nor a time that the kernel draws anew
@@ -83,7 +83,7 @@ def advised(context: Context) -> frozenset[str]:
 
 def _hears(_kind: int, payload: memoryview) -> tuple[int, bool]:
     families = _inside(attributes(payload, _LINK_HEADER).get(IFLA_AF_SPEC))
-    flags = _inside(families.get(_INET6)).get(_FLAGS, b"")
+    flags = _inside(families.get(INET6)).get(_FLAGS, b"")
     return int.from_bytes(payload[_INDEX_AT : _INDEX_AT + 4], byteorder), bool(
         int.from_bytes(flags, byteorder) & _HEARD
     )
