@@ -78,6 +78,14 @@ def _set(fd: int) -> None:
 
 
 @contextmanager
+def _opened(fd: int) -> Iterator[int]:
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
 def entered(netns: str | None) -> Iterator[None]:
     """Run the block with this thread in ``netns``; None is where it is already.
 
@@ -87,13 +95,7 @@ def entered(netns: str | None) -> Iterator[None]:
     if netns is None:
         yield
         return
-    home = os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        target = open_netns(netns)
-    except BaseException:
-        os.close(home)
-        raise
-    try:
+    with _opened(os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)) as home, _opened(open_netns(netns)) as target:
         try:
             _set(target)
         except OSError as error:
@@ -104,16 +106,12 @@ def entered(netns: str | None) -> Iterator[None]:
             yield
         finally:
             _set(home)
-    finally:
-        os.close(home)
-        os.close(target)
 
 
 @contextmanager
 def fresh() -> Iterator[None]:
     """Run the block with this thread in a new namespace, which lasts as long as a socket of it."""
-    home = os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with _opened(os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)) as home:
         if _libc.unshare(CLONE_NEWNET):
             number = ctypes.get_errno()
             raise OSError(number, f"cannot make a network namespace: {os.strerror(number)}")
@@ -121,5 +119,3 @@ def fresh() -> Iterator[None]:
             yield
         finally:
             _set(home)
-    finally:
-        os.close(home)
