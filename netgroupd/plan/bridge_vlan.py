@@ -9,7 +9,8 @@ from collections.abc import Set
 
 from netgroupd.model import bridge_vlan
 from netgroupd.model.bridge_vlan import USUAL
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.plan.compare import in_the_end
 from netgroupd.plan.step import Op, Step
 
 LIMIT = "mcast_max_groups"
@@ -27,7 +28,7 @@ def said_again(want: Object, have: Object, desired: State, actual: State) -> Att
     if not kept.keys() - want.attrs.keys():
         return want.attrs
     name = bridge_in(want.name, desired, actual)
-    bridge = in_the_end(name, desired, actual)
+    bridge = in_the_end(name, desired.of("link"), actual.of("link"))
     if LIMIT in kept and not all(bridge.get(name) for name in LEARNING):
         del kept[LIMIT]
     now = (actual.link(each) for each in (name, bridge_in(want.name, actual)))
@@ -40,12 +41,6 @@ def bridge_in(name: str, *states: State) -> str:
     """The bridge that a link is or is a port of, by the first of ``states`` that tells; "" is none."""
     links = (state.link(name) for state in states)
     return next((bridge for link in links if link and (bridge := bridge_vlan.bridge_of(link))), "")
-
-
-def in_the_end(bridge: str, desired: State, actual: State) -> Attrs:
-    """What a bridge has in the end."""
-    found = [link.attrs if link else NOTHING for link in (actual.link(bridge), desired.link(bridge))]
-    return {**found[0], **found[1]}
 
 
 def apart(step: Step, place: Key, learning: Set[Key]) -> tuple[Step | None, Step | None]:

@@ -17,7 +17,7 @@ from netgroupd.model.kinds import AS_MADE_IF_EXTERNAL, KINDS
 from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import BEHIND, EXPIRES
-from netgroupd.model.state import NOTHING, Attrs, Object
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.tc.action import staying, usual
 from netgroupd.model.tc.filter import FOR_GOOD
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
@@ -67,6 +67,12 @@ def group_of(link: Object) -> int:
     """The kernel group of a link."""
     group = link.attrs.get("group")
     return group if isinstance(group, int) else 0
+
+
+def in_the_end(name: Value, wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> Attrs:
+    """What a link has in the end: what is said of it, and of the rest what it has."""
+    found = [links[name,].attrs for links in (haves, wants) if (name,) in links]
+    return {**found[0], **found[-1]} if found else NOTHING
 
 
 def row_of(obj: Object, name: str) -> Attr | None:

@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import Attrs, Key, Object, integer
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import FOLLOWS_MTU, followers
@@ -73,8 +73,7 @@ def _of_new(link: Object, around: Mapping[Key, Object]) -> int:
 
 
 def _of(attrs: Attrs) -> int:
-    mtu = attrs.get("mtu")
-    return mtu if isinstance(mtu, int) else 0
+    return integer(attrs, "mtu")
 
 
 def made_smaller(sizes: Mapping[str, int], links: Mapping[Key, Object]) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,7 @@ from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.bridge_vlan import SNOOPING, apart, bridge_in
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import in_the_end, kind_of
 from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
@@ -285,8 +285,7 @@ class _Cut:
                 late = want.name in self.late or self.unsettled.get(master) == "settle bridges again"
                 self.unsettled[master] = "settle bridges again" if late else "settle bridges"
         elif kind == "bond":
-            own = {**(there.attrs if there else NOTHING), **(said.attrs if said else NOTHING)}
-            if want.attrs.get("mtu") not in (None, own.get("mtu", _USUAL_MTU)):
+            if want.attrs.get("mtu") not in (None, in_the_end(master, self.wants, self.haves).get("mtu", _USUAL_MTU)):
                 self.add("settle links", Step(Op.CHANGE, have, want, {"mtu": want.attrs["mtu"]}))
             if want.attrs.get("up") is False:
                 self.add("take links down again", Step(Op.CHANGE, have, want, DOWN))

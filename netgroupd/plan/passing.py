@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from netgroupd.model.address import plain_address
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import PORT_MODES_OF
-from netgroupd.model.state import NOTHING, Key, Object, State, records
-from netgroupd.plan.compare import kind_of
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
+from netgroupd.plan.compare import in_the_end, kind_of
 from netgroupd.plan.fate import carried_down, hangs_on, is_ipv4
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import Op, Plan, Step
@@ -97,7 +97,7 @@ def options_of_ports(plan: Plan, goal: State, actual: State) -> Iterator[Object]
     for step in _returning(touching(plan.steps, actual.of("link"))):
         have, master = step.before, step.attrs["master"]
         assert have
-        takes = _options(goal.link(str(master)), actual.link(str(master)))
+        takes = _options(in_the_end(master, goal.of("link"), actual.of("link")))
         unsaid = have.attrs.keys() - step.object.attrs.keys()
         if kept := {name: have.attrs[name] for name in sorted(unsaid) if name in takes}:
             yield have._replace(attrs=kept)
@@ -119,10 +119,9 @@ def flags_in_vrfs(plan: Plan, goal: State, actual: State) -> Iterator[Object]:
                 yield have._replace(attrs=kept)
 
 
-def _options(want: Object | None, have: Object | None) -> frozenset[str]:
-    """The options of ports of a master, as it will be."""
-    said, had = (link.attrs if link else NOTHING for link in (want, have))
-    kind, mode = (said.get(name, had.get(name)) for name in ("kind", "mode"))
+def _options(master: Attrs) -> frozenset[str]:
+    """The options of ports of a master."""
+    kind, mode = master.get("kind"), master.get("mode")
     rows = (f"port.{name}" for name in (KINDS[str(kind)].port if kind in KINDS else ()))
     return frozenset(row for row in rows if mode in PORT_MODES_OF.get(row, (mode,)))
 

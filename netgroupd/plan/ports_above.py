@@ -4,9 +4,9 @@
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from netgroupd.model.state import NOTHING, Attrs, Key, Object
+from netgroupd.model.state import Key, Object
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import in_the_end, kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.pieces import DOWN
 from netgroupd.plan.step import Step
@@ -51,16 +51,11 @@ def _is_up(link: Object | None) -> bool:
 
 def _lowers(name: str, wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> Iterator[str]:
     """The links that a VLAN goes down with, from above."""
-
-    def attrs_of(name: str) -> Attrs:
-        want, have = wants.get((name,)), haves.get((name,))
-        return {**(have.attrs if have else NOTHING), **(want.attrs if want else NOTHING)}
-
-    attrs, seen = attrs_of(name), {name}
+    attrs, seen = in_the_end(name, wants, haves), {name}
     while attrs.get("kind") == "vlan" and not attrs.get("loose_binding"):
         lower = str(attrs.get("link"))
         if lower in seen:
             return
         yield lower
         seen.add(lower)
-        attrs = attrs_of(lower)
+        attrs = in_the_end(lower, wants, haves)

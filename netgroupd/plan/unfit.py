@@ -10,8 +10,8 @@ from netgroupd.errors import Problem
 from netgroupd.model.beside import BESIDE
 from netgroupd.model.kinds.tunnel import ALL_OF_6RD, wrong_6rd
 from netgroupd.model.state import Object, State
-from netgroupd.plan.bridge_vlan import LEARNING, LIMIT, bridge_in, in_the_end
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.bridge_vlan import LEARNING, LIMIT, bridge_in
+from netgroupd.plan.compare import in_the_end, kind_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step, classes_of
 
@@ -71,7 +71,7 @@ def _outliving(step: Step, want: Object, have: Object) -> Iterator[tuple[str, st
 def _limited(want: Object, desired: State, actual: State) -> Iterator[tuple[str, str]]:
     """A number of groups that a bridge takes only where it learns them for each VLAN."""
     name = bridge_in(want.name, desired, actual)
-    bridge = in_the_end(name, desired, actual)
+    bridge = in_the_end(name, desired.of("link"), actual.of("link"))
     lacking = [option for option in LEARNING if not bridge.get(option)]
     if bridge.get("kind") == "bridge" and lacking:
         told = f"{name!r} does not learn multicast for each VLAN, and takes no number of groups"

@@ -8,9 +8,8 @@ from netgroupd.engine.guard.packet import Packet
 from netgroupd.engine.guard.queues import Tree
 from netgroupd.engine.guard.verdict import Hook, Places
 from netgroupd.model.state import Key, Object, State
-from netgroupd.model.tc.filter import block
 from netgroupd.plan.step import Op, Step
-from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, ROOT, hangs_on_one_of, swept
+from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, ROOT, asked_at, hangs_on_one_of, swept
 
 OF_TREES = ("qdisc", "tclass", "filter")
 Objects = Mapping[tuple[str, Key], Object]
@@ -120,5 +119,4 @@ def spot_of(obj: Object) -> Spot:
 
 def asked(spot: Spot, clsact: Object | None) -> Spot:
     """Where the rules are that are asked at ``spot``: there, or in the shared block that ``clsact`` has put it into."""
-    shared = clsact.attrs.get(f"{spot.part}_block") if clsact else None
-    return Spot(block(shared), "") if isinstance(shared, int) else spot
+    return Spot(*asked_at(clsact, spot.part)) if clsact else spot

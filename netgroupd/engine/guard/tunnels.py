@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from netgroupd.engine.guard.detour import contains
 from netgroupd.model.kinds.wireguard import whole
-from netgroupd.model.state import Attrs, Object
+from netgroupd.model.state import Attrs, Object, integer
 from netgroupd.model.value import Value, ip_bytes, is_multicast, split_prefix
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import Step
@@ -34,9 +34,7 @@ class FarEnd(NamedTuple):
 
 def far_end(link: Object, to: str) -> FarEnd | None:
     """Where a tunnel sends what goes ``to`` somewhere; None where nothing tells, or it is several places."""
-    attrs = link.attrs
-    mark = attrs.get("fwmark")
-    mark = mark if isinstance(mark, int) else 0
+    attrs, mark = link.attrs, integer(link.attrs, "fwmark")
     if kind_of(link) == "wireguard":
         peer = _holder(attrs.get("peers"), to)
         host = str(peer.get("endpoint") or "").rpartition(":")[0] if peer else ""

@@ -17,7 +17,7 @@ from netgroupd.engine.kept.lent import Lent
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds.bond import follows
 from netgroupd.model.route import WAY
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, integer
 from netgroupd.model.tc.red import lasting
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, kind_of, row_of, same
@@ -229,7 +229,7 @@ def _made_smaller(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: Sta
     """The links above those of which ``made`` tells that become as small, which do not grow again by themselves."""
     links = actual.of("link")
     told = ((key, attrs.get("mtu")) for (cls, key), attrs in made.items() if cls == "link")
-    sizes = {str(key[0]): mtu for key, mtu in told if isinstance(mtu, int) and mtu < _mtu(links[key])}
+    sizes = {str(key[0]): mtu for key, mtu in told if isinstance(mtu, int) and mtu < integer(links[key].attrs, "mtu")}
     sizes |= narrowed(singles(plan.steps), links)
     yield from made_smaller(sizes, links)
 
@@ -242,8 +242,3 @@ def _opened(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: State) ->
     there = [*actual.of("link").values(), *(step.object for step in singles(plan.steps))] if masters else []
     teaming = {obj.name for obj in there if obj.cls == "link" and kind_of(obj) in TEAMING}
     return [name for name, master in masters.items() if master in teaming]
-
-
-def _mtu(link: Object) -> int:
-    mtu = link.attrs.get("mtu")
-    return mtu if isinstance(mtu, int) else 0

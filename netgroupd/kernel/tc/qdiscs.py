@@ -31,11 +31,10 @@ from netgroupd.kernel.tc.tcmsg import (
     Place,
 )
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
-from netgroupd.model.tc.filter import block
 from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op, Step
-from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED, WITHOUT_RULES, Hook
+from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED, WITHOUT_RULES, Hook, asked_at
 
 _HANDLE = 4  # of the header's fields
 _FEW = 16  # dumps of classes, which the kernel tells by link
@@ -67,22 +66,16 @@ def _in_use(context: Context, qdisc: Object, selected: frozenset[Hook]) -> bool 
     """Whether somebody else uses a qdisc of hooks; None where neither it nor a block that it shares is selected."""
     if selected.isdisjoint((qdisc.name, part) for part in (*CLSACT_HOOKS, *WITHOUT_RULES)):
         # Whose link shares a block of ours is somebody else.
-        return None if selected.isdisjoint(_chosen(qdisc, hook) for hook in CLSACT_HOOKS) else True
+        return None if selected.isdisjoint(asked_at(qdisc, hook) for hook in CLSACT_HOOKS) else True
     named = ((hook, f"{hook}_block" if f"{hook}_block" in qdisc.attrs else hook) for hook in CLSACT_HOOKS)
     others = [hook for hook, name in named if (qdisc.name, name) not in selected]
     return any(_has_rules(context, qdisc, hook) for hook in others)
 
 
-def _chosen(qdisc: Object, hook: str) -> tuple[str, str]:
-    """How the hook of a qdisc is selected: by its link, or by the block that it shares."""
-    shared = qdisc.attrs.get(f"{hook}_block")
-    return (block(shared), "") if isinstance(shared, int) else (qdisc.name, hook)
-
-
 def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
     if qdisc.attrs["kind"] == "ingress" and hook == "egress":
         return False
-    place = Place.of(*_chosen(qdisc, hook), context.names)
+    place = Place.of(*asked_at(qdisc, hook), context.names)
     # A chain is there as long as it has rules or a template, and is one message where its rules may be 100,000.
     asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, place.header())
     return bool(context.socket.dump(asked, lambda _kind, _payload: True, "dump of chains"))
@@ -100,7 +93,7 @@ def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
     for obj in dump(context, selection):
         if obj.key[1] == CLSACT:
             hooks_of_kind = CLSACT_HOOKS if obj.attrs["kind"] == CLSACT else {"ingress"}
-            found |= {_chosen(obj, hook) for hook in hooks_of_kind}
+            found |= {asked_at(obj, hook) for hook in hooks_of_kind}
         else:
             found |= {(obj.name, str(obj.attrs["handle"])), (obj.name, ROOT)}
     return frozenset(found)

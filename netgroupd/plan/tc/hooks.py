@@ -58,10 +58,14 @@ def hooks_of(state: State) -> frozenset[Hook]:
         hooks.update((qdisc.name, name) for name in BLOCKS if isinstance(qdisc.attrs.get(name), int))
         named = qdisc.attrs.get("hooks") or ()
         assert isinstance(named, tuple)
-        for hook in map(str, named):
-            shared = qdisc.attrs.get(f"{hook}_block")
-            hooks.add((block(shared), "") if isinstance(shared, int) else (qdisc.name, hook))
+        hooks.update(asked_at(qdisc, str(hook)) for hook in named)
     return frozenset(hooks)
+
+
+def asked_at(qdisc: Object, hook: str) -> Hook:
+    """Where the rules are that are asked at a hook of ``qdisc``: there, or in the block that it shares."""
+    shared = qdisc.attrs.get(f"{hook}_block")
+    return (block(shared), "") if isinstance(shared, int) else (qdisc.name, hook)
 
 
 def hook_of(obj: Object) -> Hook:
