@@ -71,8 +71,10 @@ def group_of(link: Object) -> int:
 
 def in_the_end(name: Value, wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> Attrs:
     """What a link has in the end: what is said of it, and of the rest what it has."""
-    found = [links[name,].attrs for links in (haves, wants) if (name,) in links]
-    return {**found[0], **found[-1]} if found else NOTHING
+    want, have = wants.get((name,)), haves.get((name,))
+    if want and have:
+        return {**have.attrs, **want.attrs}
+    return want.attrs if want else have.attrs if have else NOTHING
 
 
 def row_of(obj: Object, name: str) -> Attr | None:
