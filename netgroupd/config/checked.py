@@ -58,6 +58,14 @@ class Checked(NamedTuple):
         """The entry that an object is from."""
         return self.sink.entries[obj.cls][obj.key]
 
+    def refuse(self, obj: Object, field: str, what: str, hint: str = "") -> None:
+        """Tell what is wrong with a field of an object, or with "" the object, for the first of those of one entry."""
+        self.report.once(self.entry(obj).place(field), what, hint)
+
+    def refuse_link(self, name: str, field: str, what: str, hint: str = "") -> None:
+        """Tell what is wrong with an attribute of a link, for the first of those of one block."""
+        self.report.once(self.links.place(name, field), what, hint)
+
     def missing_link(self, obj: Object, name: Value, field: str) -> None:
         """Tell that nothing describes the link that an object names, and has; unless what does could not be read."""
         if name in self.links.unsound:

@@ -12,7 +12,7 @@ from itertools import product
 LIMIT = 1_000_000
 _BRACKETS = re.compile(r"\[(\d+)-(\d+)\]")
 _DASH = re.compile(r"(\D(?:.*?\D)?)(\d+)-(\d+)(\D.*)?")
-_SEPARATOR = re.compile(r"[\s,]+")
+SEPARATOR = re.compile(r"[\s,]+")
 _SPAN = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -22,7 +22,7 @@ def names(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: A range runs backwards or is larger than anything real.
     """
-    words = (word for word in _SEPARATOR.split(text.strip()) if word not in ("", "glob"))
+    words = (word for word in SEPARATOR.split(text.strip()) if word not in ("", "glob"))
     return tuple(name for word in words for name in _names_of(word))
 
 
@@ -63,7 +63,7 @@ def numbers(text: str | int) -> tuple[int, ...]:
         ValueError: It is not a list of numbers and ranges.
     """
     found: list[int] = []
-    for word in _SEPARATOR.split(str(text).strip()):
+    for word in SEPARATOR.split(str(text).strip()):
         if not word:
             continue
         span = _SPAN.fullmatch(word)

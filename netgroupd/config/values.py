@@ -16,6 +16,7 @@ from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.node import Sequence as SequenceNode
+from netgroupd.config.notations import SEPARATOR
 from netgroupd.config.ranges import LIMIT, Pattern, Range, compile_text, has_pattern
 from netgroupd.config.report import Report
 from netgroupd.model.attr import Attr
@@ -24,7 +25,6 @@ from netgroupd.model.value import UnknownKeyError, Value, each, forget_way
 _SPAN = re.compile(r"(?:[a-z]\w*=)?[0-9]+-[0-9]+(?:/[0-9]+)?")
 _NUMBERS = re.compile(rf"[0-9]+|{_SPAN.pattern}")
 _ZONED = re.compile(r"([0-9a-fA-F:]*:[0-9a-fA-F:.]*)%([^/\s]+)(/[0-9]+)?")
-_BETWEEN = re.compile(r"[\s,]+")
 _SEVERAL = "it has no value; where it is one of several values, these are a list: [one, another]"
 Scope: TypeAlias = Sequence[Range]
 _MOST_TEXTS = 4 * LIMIT  # a link can be named as a port, and have an address, besides
@@ -315,7 +315,7 @@ def meant_range(node: Node) -> str:
     items = node.items if isinstance(node, SequenceNode) else [node]
     if isinstance(node, Scalar) and node.text == "None":
         return "nothing is null in YAML, and ${value | yaml} writes it so"
-    words = [word for one in items if isinstance(one, Scalar) for word in _BETWEEN.split(one.text)]
+    words = [word for one in items if isinstance(one, Scalar) for word in SEPARATOR.split(one.text)]
     if all(map(_NUMBERS.fullmatch, words)) and any(map(_SPAN.fullmatch, words)):
         return f'a range has brackets, and quotes for YAML: "[{",".join(words)}]"'
     return ""

@@ -46,6 +46,7 @@ MAIN_TABLE = 254
 IP6_USER_METRIC = 1024
 TABLES = {"default": 253, "main": MAIN_TABLE, "local": 255}
 """The tables of every host, by name: gateways are looked up in them, and rules that nobody needs to make lead there."""
+TABLE_NAMES: Mapping[Value, str] = {number: name for name, number in TABLES.items()}
 
 WAY = frozenset({"nexthops", "nhid", "via", "dev", "encap", "onlink"})
 """What says together where a route leads."""

@@ -17,6 +17,12 @@ _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "
 _SECRETS = frozenset({"stable_secret", "tcp_fastopen_key"})
 """Settings that the kernel lets root alone read."""
 
+FORWARDING = ("net/ipv4/ip_forward", "net/ipv4/conf/all/forwarding")
+"""Two names of one setting."""
+
+OF_ALL = frozenset({"all", "default"})
+"""What settings are of that are of no link."""
+
 _PATH = re.compile(r"net(/[^/\s\0]+){1,8}")
 
 

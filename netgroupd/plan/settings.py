@@ -7,12 +7,12 @@ What is wanted of those is said again behind it; what nobody mentions follows th
 from collections.abc import Iterator, Mapping, Set
 
 from netgroupd.model.state import Key, Object
+from netgroupd.model.sysctl import FORWARDING
 from netgroupd.plan.step import Op, Step
 
 _TREES = {"ipv4": ["net", "ipv4", "conf"], "ipv6": ["net", "ipv6", "conf"]}
 # Of IPv6 the kernel copies these alone, from "all" to "default" and to every link, and nothing from "default".
 _COPIED = frozenset({"disable_ipv6", "forwarding", "ignore_routes_with_linkdown", "addr_gen_mode"})
-_ROUTING = ("net/ipv4/ip_forward", "net/ipv4/conf/all/forwarding")
 _SECRET = "stable_secret"  # a link that has one makes its addresses of it
 BY_WIREGUARD = "net/ipv4/conf/all/send_redirects"
 """It is 0 from when a WireGuard link comes up."""
@@ -23,9 +23,9 @@ def overwritten_by(setting: str) -> tuple[str, ...]:
     *tree, link, name = ("", "", *setting.split("/"))
     if tree[2:] == _TREES["ipv4"]:
         if name == "forwarding":
-            return () if link == "all" else _ROUTING
+            return () if link == "all" else FORWARDING
         if link == "all":
-            return _ROUTING if name == "accept_redirects" else ()
+            return FORWARDING if name == "accept_redirects" else ()
         # Only to links of which nobody has set it, which cannot be told.
         return () if link == "default" else (f"net/ipv4/conf/default/{name}",)
     if tree[2:] != _TREES["ipv6"] or link == "all" or name not in _COPIED:

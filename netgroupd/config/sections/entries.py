@@ -18,6 +18,7 @@ from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
+from netgroupd.config.notations import SEPARATOR
 from netgroupd.config.ranges import Range, referring
 from netgroupd.config.report import Report
 from netgroupd.config.values import Record, Scope, Values, fixed, instances, meant_range
@@ -27,7 +28,6 @@ from netgroupd.model.state import Attrs, Key, Object, called
 from netgroupd.model.value import FLAG, Value
 
 Fields = Mapping[str, Value]
-_BETWEEN = re.compile(r"[\s,]+")
 _NETMASK = re.compile(r"([0-9.]+)(?:/|\s+(?:netmask\s+)?)([0-9]+(?:\.[0-9]+){3})", re.ASCII)
 
 
@@ -173,7 +173,7 @@ def _meant(text: str, form: Form) -> str:
     if masked := _NETMASK.fullmatch(text):
         with suppress(ValueError):
             return f"with the length of its network it is {masked[1]}/{IPv4Network(f'0.0.0.0/{masked[2]}').prefixlen}"
-    pieces = [piece for piece in _BETWEEN.split(text) if piece]
+    pieces = [piece for piece in SEPARATOR.split(text) if piece]
     if len(pieces) < 2:
         return ""
     first, *words = pieces

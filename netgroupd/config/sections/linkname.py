@@ -7,11 +7,12 @@ blank.  A ``%d`` in a name is a pattern to it, which it makes a name of its own 
 
 import re
 
+from netgroupd.model.sysctl import OF_ALL
+
 LONGEST = 15
 _BLANK = b"\xa0"
 _REFUSED = re.compile(r"[\s/:%\0\[\]{}]|^\.{0,2}$")
 _NUMBERED = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,13}[0-9]")
-_OF_ALL = frozenset({"all", "default"})
 _BONDS = "bonding_masters"
 
 
@@ -34,7 +35,7 @@ def objection(name: str) -> tuple[str, str] | None:
 def _unfit(name: str) -> tuple[str, str] | None:
     if _REFUSED.search(name):
         return f"{name!r} cannot name a link", "names have no blanks and none of / : % [ ] { }"
-    if name in _OF_ALL:
+    if name in OF_ALL:
         return f"{name!r} cannot name a link", "the kernel has settings of that name for all links"
     if name == _BONDS:
         return f"{name!r} cannot name a link", "the kernel lists the names of its bonds in a file of that name"

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.node import Node, Scalar
 from netgroupd.config.node import Sequence as SequenceNode
+from netgroupd.config.notations import SEPARATOR
 from netgroupd.config.sections.links import Block, Links, instances, references_of
 from netgroupd.config.values import Record
 from netgroupd.model.kinds import KINDS
@@ -18,7 +19,6 @@ from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.value import Value
 
 _SPAN = re.compile(r"(.*?)([0-9]+)-(?:\1)?([0-9]+)(\..*)?", re.ASCII)
-_BETWEEN = re.compile(r"[\s,]+")
 _ROLES = {"link": "lower link"}
 
 
@@ -193,7 +193,7 @@ class Ports:
 
 def meant_by(name: str) -> str:
     """What was probably meant by a name in the notation of another program."""
-    if len(names := _BETWEEN.split(name)) > 1:
+    if len(names := SEPARATOR.split(name)) > 1:
         return f"several names are a list: [{', '.join(map(_in_brackets, names))}]"
     written = _in_brackets(name)
     return f"a range has brackets: {written}" if written != name else ""

@@ -36,16 +36,15 @@ def _apart(checked: Checked, chain: Object, whole: Object) -> None:
     there = checked.report.where(checked.entry(whole).at)
     where = " ".join(filter(None, map(str, chain.key[:2])))
     told_ = f"all chains of {where} are atomic together, and nothing more can be said of chain {chain.key[2]}"
-    checked.report.once(checked.entry(chain).at, told_, f"that is said at {there}; leave out one of them")
+    checked.refuse(chain, "", told_, f"that is said at {there}; leave out one of them")
 
 
 def _number(checked: Checked, rule: Object) -> None:
     """Each chain that rules are in or lead to has room for the two beside it."""
-    entry = checked.entry(rule)
     for number, place in ((chain_of(rule.key), "chain"), *((number, "action") for number in led_to(rule.attrs))):
         if number > MOST_OF_HOOK:
             told_ = f"the chains of a hook that is atomic have numbers up to {MOST_OF_HOOK}, not {number}"
-            checked.report.once(entry.place(place), told_, "those that they change between are above")
+            checked.refuse(rule, place, told_, "those that they change between are above")
 
 
 def _shared_actions(checked: Checked) -> None:
@@ -53,4 +52,4 @@ def _shared_actions(checked: Checked) -> None:
     for action in checked.state.of("action").values():
         if any(chain_led_to(record) is not None for record in records(action.attrs, "actions")):
             hint = "each hook has chains of its own; let the rule itself do it, in an action behind this one"
-            checked.report.once(checked.entry(action).at, f"{told('action', action.key)} cannot go to a chain", hint)
+            checked.refuse(action, "", f"{told('action', action.key)} cannot go to a chain", hint)

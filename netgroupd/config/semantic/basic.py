@@ -64,7 +64,7 @@ def ports(checked: Checked) -> None:
     for master, ports in checked.by_master.items():
         if len(ports) > _MOST_PORTS and links.attrs.get(master, {}).get("kind") == "bridge":
             hint = f"Linux numbers the ports of a bridge from 1 to {_MOST_PORTS}"
-            checked.report.once(links.place(master, "ports"), f"{master!r} would have {len(ports)} ports", hint)
+            checked.refuse_link(master, "ports", f"{master!r} would have {len(ports)} ports", hint)
 
 
 def stand_in_loops(checked: Checked) -> None:
@@ -77,16 +77,15 @@ def stand_in_loops(checked: Checked) -> None:
 
 
 def macs(checked: Checked) -> None:
-    links = checked.links
     for name, attrs in checked.saying("mac"):
         mac = attrs["mac"]
         if not isinstance(mac, str):
             continue
         if int(mac[:2], 16) & 1:
             told_ = f"{mac} of {name!r} is a multicast address"
-            checked.report.once(links.place(name, "mac"), told_, "the first byte of a link's own must be even, as 02")
+            checked.refuse_link(name, "mac", told_, "the first byte of a link's own must be even, as 02")
         elif mac == NO_MAC:
-            checked.report.once(links.place(name, "mac"), f"{name!r} cannot have the MAC address {mac}")
+            checked.refuse_link(name, "mac", f"{name!r} cannot have the MAC address {mac}")
 
 
 def names(checked: Checked) -> None:
@@ -99,11 +98,11 @@ def names(checked: Checked) -> None:
         for other in map(str, further):
             owner = name if other not in links.attrs else other
             if other == name:
-                checked.report.once(links.place(name, "altnames"), f"{name!r} is the name itself", "leave it out")
+                checked.refuse_link(name, "altnames", f"{name!r} is the name itself", "leave it out")
             elif owners.setdefault(other, owner) != name or owner != name:
                 told_ = f"{other!r} cannot be another name of {name!r}"
                 hint = "a link has that name" if owner != name else f"it is one of {owners[other]!r}"
-                checked.report.once(links.place(name, "altnames"), told_, hint)
+                checked.refuse_link(name, "altnames", told_, hint)
 
 
 def vlans(checked: Checked) -> None:
@@ -130,7 +129,7 @@ def vrfs(checked: Checked) -> None:
         if other != name:
             before = checked.report.where(links.place(other, "table"))
             told_ = f"VRFs {other!r} and {name!r} have the same table {table}"
-            checked.report.once(links.place(name, "table"), told_, f"the other is at {before}")
+            checked.refuse_link(name, "table", told_, f"the other is at {before}")
 
 
 def references(checked: Checked) -> None:
@@ -186,10 +185,10 @@ def _address(address: str, text: str, obj: Object, checked: Checked) -> None:
     joined = obj.attrs.get("autojoin") or not entry.record.whole
     if (multicast and not joined) or not any(payload):
         what = "a multicast address" if multicast else "no address"
-        checked.report.once(entry.place("address"), f"{address} is {what}; a link cannot have it")
+        checked.refuse(obj, "address", f"{address} is {what}; a link cannot have it")
         return
     if address == "::1" and obj.name != "lo" and checked.links.kind(obj.name) != "vrf":
-        checked.report.once(entry.place("address"), f"{address} is the loopback address; {obj.name!r} cannot have it")
+        checked.refuse(obj, "address", f"{address} is the loopback address; {obj.name!r} cannot have it")
     spare = len(payload) * 8 - length
     if len(payload) == 4 and spare > 1:
         host = int.from_bytes(payload, "big") & ((1 << spare) - 1)
@@ -206,21 +205,20 @@ def routes(checked: Checked) -> None:
         name = told(obj.cls, obj.key)
         if attrs.get("type") in DEAD_ENDS:
             if ways:
-                checked.report.once(entry.place(ways[0]), f"{name} is of type {attrs['type']} and leads nowhere")
+                checked.refuse(obj, ways[0], f"{name} is of type {attrs['type']} and leads nowhere")
         elif not ways and entry.record.whole:  # or what could not be read, which is told, may say it
             hint = "give it via, dev, nexthops or nhid, or a type such as blackhole"
-            checked.report.once(entry.at, f"{name} does not say where to", hint)
+            checked.refuse(obj, "", f"{name} does not say where to", hint)
         if attrs.get("nexthops") == ():
-            checked.report.once(entry.place("nexthops"), f"{name} has no way among its 'nexthops'", "name one")
+            checked.refuse(obj, "nexthops", f"{name} has no way among its 'nexthops'", "name one")
         if len({"via", "nexthops", "nhid"} & set(ways)) > 1:
-            checked.report.once(entry.at, f"{name} has {' and '.join(ways)}, of which it can have one")
+            checked.refuse(obj, "", f"{name} has {' and '.join(ways)}, of which it can have one")
 
 
 def layer2(checked: Checked) -> None:
     for key, obj in checked.state.of("address").items():
         if checked.attrs(str(key[0])).get("l2only"):
-            told_ = f"{key[0]!r} is l2only and can have no address"
-            checked.report.once(checked.entry(obj).at, told_)
+            checked.refuse(obj, "", f"{key[0]!r} is l2only and can have no address")
 
 
 def unshared(checked: Checked) -> None:
@@ -231,8 +229,7 @@ def unshared(checked: Checked) -> None:
         for has, what in ((obj.attrs.get("pvid"), "for untagged packets (pvid)"), (tunnel, f"with tunnel_id {tunnel}")):
             other = seen.setdefault((obj.name, what), key[1]) if has else key[1]
             if other != key[1]:
-                told_ = f"{obj.name!r} has two VLANs {what}, {other} and {key[1]}"
-                checked.report.once(checked.entry(obj).at, told_)
+                checked.refuse(obj, "", f"{obj.name!r} has two VLANs {what}, {other} and {key[1]}")
 
 
 def forwarded(checked: Checked) -> None:
@@ -244,4 +241,4 @@ def forwarded(checked: Checked) -> None:
         if other != name:
             in_vlan = f" in VLAN {vlan}" if vlan else ""
             told_ = f"the bridge {master!r} cannot send what is for {mac}{in_vlan} by {name!r}: it does so by {other!r}"
-            checked.report.once(checked.entry(obj).at, told_)
+            checked.refuse(obj, "", told_)

@@ -17,7 +17,7 @@ def fields(checked: Checked) -> None:
                 continue
             if not row.fits(attrs.get(row.other, row.usual)):
                 _, port, field = row.field.rpartition("port.")
-                links.report.once(links.place(name, port[:-1] or field), f"{name!r} cannot have {field!r}: {row.told}")
+                checked.refuse_link(name, port[:-1] or field, f"{name!r} cannot have {field!r}: {row.told}")
 
 
 def families(checked: Checked) -> None:
@@ -29,7 +29,7 @@ def families(checked: Checked) -> None:
             unknown = not end and name in links.known and not attrs.get("external")
             if attrs[field] not in nothing and not unknown and (6 if ":" in end else 4) != version:
                 told = f"{name!r} cannot have {field!r}: that is for sending over IPv{version}"
-                links.report.once(links.place(name, field), told, "say by 'remote' where to")
+                checked.refuse_link(name, field, told, "say by 'remote' where to")
 
 
 _OF_FAMILIES: Sequence[tuple[str, str, int, Sequence[Value]]] = (
@@ -57,7 +57,7 @@ def lower_links(checked: Checked) -> None:
                 other, others = seen.setdefault(place, (name, value))
                 if value != others:
                     told = f"{name!r} and {other!r} on {attrs.get('link')!r} have {field} {value} and {others}"
-                    links.report.once(links.place(name, field), told, "the kernel has one for all on that link")
+                    checked.refuse_link(name, field, told, "the kernel has one for all on that link")
 
 
 _OF_LOWER_LINKS: Mapping[tuple[str, ...], Mapping[str, Value]] = {

@@ -20,11 +20,10 @@ _NOBODY = frozenset({"0.0.0.0", "255.255.255.255", "::"})
 
 def options(checked: Checked) -> None:
     """No bond has an option that the kernel does not take of it."""
-    links = checked.links
     for name, attrs in checked.of_kinds(["bond"]):
         if mode := _mode(checked, name):
             for row, why, hint in chain(_not_for(mode, attrs), _at_odds(mode, attrs), _no_targets(attrs)):
-                checked.report.once(links.place(name, row), f"the bond {name!r} cannot have {row!r}: {why}", hint)
+                checked.refuse_link(name, row, f"the bond {name!r} cannot have {row!r}: {why}", hint)
 
 
 def _mode(checked: Checked, name: str) -> str:
@@ -65,7 +64,7 @@ def preferred(checked: Checked) -> None:
             port = attrs[row]
             if port and links.kind(str(port)) and checked.attrs(str(port)).get("master") != name:
                 told = f"{port!r} cannot be the {row!r} of {name!r}: that is no port of it"
-                checked.report.once(links.place(name, row), told, f"name it in `ports` of {name!r}")
+                checked.refuse_link(name, row, told, f"name it in `ports` of {name!r}")
 
 
 def ports(checked: Checked) -> None:
@@ -78,8 +77,7 @@ def ports(checked: Checked) -> None:
                 if links.attrs[port].get(row) and mode not in modes:
                     option = row.removeprefix("port.")
                     what = f"{port!r} cannot have {option!r}: the mode of the bond {name!r} is {mode}"
-                    hint = f"the kernel takes it for {', '.join(modes)}"
-                    checked.report.once(links.place(port, "port"), what, hint)
+                    checked.refuse_link(port, "port", what, f"the kernel takes it for {', '.join(modes)}")
 
 
 def macs(checked: Checked) -> None:
@@ -100,7 +98,7 @@ def macs(checked: Checked) -> None:
                 hint = f"a bond of 'mode: {_ALONE}' and 'fail_over_mac: active' lets it be"
             else:
                 continue
-            checked.report.once(links.place(port, "master"), told, hint)
+            checked.refuse_link(port, "master", told, hint)
 
 
 def queues(checked: Checked) -> None:
@@ -115,10 +113,10 @@ def queues(checked: Checked) -> None:
                 continue
             told, hint = f"{port!r} cannot have the queue_id {queue}: ", ""
             if (other := leads.setdefault(queue, port)) != port:
-                checked.report.once(links.place(port, "port"), f"{told}that leads to {other!r}", "each its own, or 0")
+                checked.refuse_link(port, "port", f"{told}that leads to {other!r}", "each its own, or 0")
             elif isinstance(count, int) and queue > count:
                 hint = f"at most {count}, or more numtxqueues of {name!r}"
-                checked.report.once(links.place(port, "port"), f"{told}the bond {name!r} has {count} queues", hint)
+                checked.refuse_link(port, "port", f"{told}the bond {name!r} has {count} queues", hint)
 
 
 def _at_odds(mode: str, attrs: Attrs) -> Iterator[tuple[str, str, str]]:

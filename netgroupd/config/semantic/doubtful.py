@@ -17,7 +17,7 @@ from netgroupd.model.address import plain_address
 from netgroupd.model.bridge_vlan import DEFAULT_VID
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.mdb import senders
-from netgroupd.model.route import TABLES, family_of
+from netgroupd.model.route import TABLE_NAMES, family_of
 from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
@@ -54,8 +54,7 @@ def _nexthops(checked: Checked) -> None:
         for member in records(obj.attrs, "group"):
             if (member.get("id"),) not in nexthops:
                 place = checked.entry(obj).place("group")
-                told_ = f"no file describes nexthop {member.get('id')}, of group {obj.key[0]}"
-                checked.report.warn(place, told_)
+                checked.report.warn(place, f"no file describes nexthop {member.get('id')}, of group {obj.key[0]}")
 
 
 def _unfiltered(checked: Checked) -> None:
@@ -91,8 +90,7 @@ def _patterns(checked: Checked) -> None:
         if attrs.get("kind") not in _HARDWARE or name in checked.links.known:
             continue
         if hint := meant_by(name) or ("" if _PATTERN.isdisjoint(name) else "several are a range, such as eth[0-3]"):
-            told_ = f"{name!r} is one link, of that very name"
-            checked.report.warn(checked.links.places[name], told_, hint)
+            checked.report.warn(checked.links.places[name], f"{name!r} is one link, of that very name", hint)
 
 
 def _is_down(name: str, checked: Checked) -> bool:
@@ -114,8 +112,8 @@ def _vrfs(checked: Checked) -> None:
     for name, attrs in checked.of_kinds(["vrf"]):
         if _is_down(name, checked):
             checked.report.warn(links.place(name, "up"), f"nothing sets VRF {name!r} up", "nothing passes it: up: true")
-        if (table := attrs.get("table")) in _RESERVED_TABLES:
-            told_ = f"VRF {name!r} has table {table}, which is the table {_RESERVED_TABLES[table]} of the host"
+        if (table := attrs.get("table")) in TABLE_NAMES:
+            told_ = f"VRF {name!r} has table {table}, which is the table {TABLE_NAMES[table]} of the host"
             checked.report.warn(links.place(name, "table"), told_)
 
 
@@ -295,8 +293,6 @@ def _joins(roots: dict[str, str], *ends: str) -> bool:
     roots[tops[0]] = tops[1]
     return tops[0] != tops[1]
 
-
-_RESERVED_TABLES: Mapping[Value, str] = {number: name for name, number in TABLES.items()}
 
 _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _vrfs,

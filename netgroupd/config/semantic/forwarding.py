@@ -28,7 +28,7 @@ def entries(checked: Checked) -> None:
     for key, obj in checked.state.of("fdb").items():
         kind = checked.links.kind(obj.name)
         if obj.name == "lo":
-            checked.report.once(checked.entry(obj).at, "'lo' has no forwarding entries: it sends no frames")
+            checked.refuse(obj, "", "'lo' has no forwarding entries: it sends no frames")
         if not kind or obj.name in checked.links.unsound:
             continue
         _of_tunnels(obj, kind, checked)
@@ -41,13 +41,11 @@ def entries(checked: Checked) -> None:
 
 
 def _of_tunnels(obj: Object, kind: str, checked: Checked) -> None:
-    place = checked.entry(obj).place
     for field in _sent(obj) if kind != "vxlan" else ():
-        told = f"{obj.name!r} is no VXLAN, and sends to no other host ({field})"
-        checked.report.once(place(field), told, "leave it out")
+        checked.refuse(obj, field, f"{obj.name!r} is no VXLAN, and sends to no other host ({field})", "leave it out")
     if kind == "vxlan" and obj.key[-1] is not None and not checked.attrs(obj.name).get("external"):
         told = f"{obj.name!r} has one VNI for all packets, and no entries for {obj.key[-1]} alone"
-        checked.report.once(place("src_vni"), told, f"leave it out, or set external of {obj.name!r}")
+        checked.refuse(obj, "src_vni", told, f"leave it out, or set external of {obj.name!r}")
     if kind == "vxlan" and obj.key[3] == "self":
         _led(obj, checked)
 
@@ -56,35 +54,35 @@ def _sticking(obj: Object, checked: Checked) -> None:
     """What would not move to another port is an address that is behind one."""
     if obj.attrs.get("sticky") and obj.attrs.get("state") == "permanent":
         told = f"the entry {obj.key[1]} of {obj.name!r} is permanent, an address of the bridge, which moves to no port"
-        checked.report.once(checked.entry(obj).place("sticky"), told, "set state: static, or leave it out")
+        checked.refuse(obj, "sticky", told, "set state: static, or leave it out")
 
 
 def _bridged(obj: Object, listed: Mapping[Value, Set[Value]], checked: Checked) -> None:
-    place, vid = checked.entry(obj).place, obj.key[2]
+    vid = obj.key[2]
     if checked.links.kind(obj.name) != "bridge" and not _may_be_in_bridge(obj, checked):
-        checked.report.once(place("where"), f"{obj.name!r} is no port of a bridge, in whose table this would be")
+        checked.refuse(obj, "where", f"{obj.name!r} is no port of a bridge, in whose table this would be")
     elif obj.name in listed and vid not in (0, DEFAULT_VID, *listed[obj.name]):
         told = f"{obj.name!r} is not in VLAN {vid}, in which this would be"
-        checked.report.once(place("vlan"), told, f"list it in `vlans` of {obj.name!r}")
+        checked.refuse(obj, "vlan", told, f"list it in `vlans` of {obj.name!r}")
 
 
 def _led(obj: Object, checked: Checked) -> None:
     """The kernel takes no entry of a VXLAN that does not say where to, also where that has a remote, and no VLAN."""
     if obj.key[2]:
         told = f"{obj.name!r} is a VXLAN, and has no VLAN {obj.key[2]} in its own table"
-        checked.report.once(checked.entry(obj).place("vlan"), told, "leave it out, or set where: master")
+        checked.refuse(obj, "vlan", told, "leave it out, or set where: master")
     _reached(obj, checked)
     if not (obj.key[4] or obj.attrs.get("dst") or obj.attrs.get("nhid")):
         told = f"the entry {obj.key[1]} of the VXLAN {obj.name!r} does not say where to"
-        checked.report.once(checked.entry(obj).at, told, "give it a dst or nhid")
+        checked.refuse(obj, "", told, "give it a dst or nhid")
     number = obj.attrs.get("nhid")
     for field in (field for field in _sent(obj) if field in _OF_NEXTHOPS) if number else ():
         told = f"the entry {obj.key[1]} of the VXLAN {obj.name!r} has a nexthop, and beside it {field!r}"
-        checked.report.once(checked.entry(obj).place(field), told, "take one of them out")
+        checked.refuse(obj, field, told, "take one of them out")
     used = checked.state.of("nexthop").get((number,))
     if used and not (used.attrs.get("fdb") and used.attrs.get("group")):
         told = f"nexthop {number} is no group for forwarding entries, and {obj.name!r} has it for {obj.key[1]}"
-        checked.report.once(checked.entry(obj).place("nhid"), told, "it needs a group, with fdb")
+        checked.refuse(obj, "nhid", told, "it needs a group, with fdb")
 
 
 def _reached(obj: Object, checked: Checked) -> None:
@@ -96,7 +94,7 @@ def _reached(obj: Object, checked: Checked) -> None:
     version, other = ("IPv6", "IPv4") if ":" in end else ("IPv4", "IPv6")
     told = f"{obj.name!r} sends over {version}, and {dst} is an address of {other}"
     hint = "" if end else "say by `local` of it from where"
-    checked.report.once(checked.entry(obj).place("dst"), told, hint)
+    checked.refuse(obj, "dst", told, hint)
 
 
 def _received(obj: Object, checked: Checked) -> None:
@@ -104,7 +102,7 @@ def _received(obj: Object, checked: Checked) -> None:
     said = {"vlan": obj.key[2], "sticky": obj.attrs.get("sticky")}
     for field in (field for field, value in said.items() if value):
         told = f"{obj.name!r} forwards nothing, and has no {field!r} of {obj.key[1]} in a table of its own"
-        checked.report.once(checked.entry(obj).place(field), told, "leave it out, or set where: master")
+        checked.refuse(obj, field, told, "leave it out, or set where: master")
 
 
 def _sent(obj: Object) -> Iterator[str]:
@@ -130,16 +128,16 @@ def neighbours(checked: Checked) -> None:
         of_packets = kind == "tun" and attrs.get("mode") == "tun"
         if (of_packets or kind in _WITHOUT_ADDRESSES) and obj.attrs.get("lladdr"):
             told = f"{obj.name!r} is a {kind}, and its neighbours have no link-layer addresses"
-            checked.report.once(checked.entry(obj).place("lladdr"), told, "leave it out")
+            checked.refuse(obj, "lladdr", told, "leave it out")
         elif obj.attrs.get("lladdr") and kind not in _OF_ANY_LENGTH:
             _length(obj, kind, checked)
         elif "lladdr" in obj.attrs and not (obj.attrs.get("managed") or key[2]) and kind not in _ADDRESSED_OR_NOT:
             told = f"a neighbour on {obj.name!r}, a {kind}, has a link-layer address always: null takes none away"
-            checked.report.once(checked.entry(obj).place("lladdr"), told, "leave it out, or give it one")
+            checked.refuse(obj, "lladdr", told, "leave it out, or give it one")
         to_one = of_packets or kind in _TO_ONE or (kind in _LENGTHS and bool(attrs.get("remote")))
         if (obj.name == "lo" or to_one) and not (key[2] or ":" in str(key[1])):
             told = f"{obj.name!r} sends to no link-layer addresses, and cannot have {key[1]} as a neighbour"
-            checked.report.once(checked.entry(obj).place("ip"), told)
+            checked.refuse(obj, "ip", told)
 
 
 def _length(obj: Object, kind: str, checked: Checked) -> None:
@@ -147,4 +145,4 @@ def _length(obj: Object, kind: str, checked: Checked) -> None:
     lladdr, length = obj.attrs["lladdr"], _LENGTHS.get(kind, 6)
     if len(pack_link_address(lladdr)) != length:
         told = f"the link-layer address of a neighbour on {obj.name!r}, a {kind}, is {_OF_LENGTH[length]}, not {lladdr}"
-        checked.report.once(checked.entry(obj).place("lladdr"), told)
+        checked.refuse(obj, "lladdr", told)

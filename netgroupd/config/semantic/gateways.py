@@ -56,7 +56,7 @@ def unfit_gateways(checked: Checked) -> None:
         elif link := own.get((way.via, _domain(obj, way, checked))):  # the kernel takes that of IPv4
             what = f"{way.via} is an address of this host, on {link!r}, and cannot be a gateway"
         if what:
-            checked.report.once(checked.entry(obj).place(way.field), what)
+            checked.refuse(obj, way.field, what)
 
 
 def missing_gateways(checked: Checked) -> None:
@@ -67,7 +67,7 @@ def missing_gateways(checked: Checked) -> None:
         entry = checked.entry(obj)
         if said.get("dev") and entry.record.whole:
             what = f"{told(obj.cls, obj.key)} has no gateway (via) that could be on its link"
-            checked.report.once(entry.place("onlink" if field == "via" else field), what)
+            checked.refuse(obj, "onlink" if field == "via" else field, what)
 
 
 def _is_near(way: Gateway) -> bool:

@@ -9,19 +9,18 @@ from netgroupd.config.sections.entries import told
 from netgroupd.model.address import LEAST_MTU, SCOPES
 from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, METRICS, family_of
 from netgroupd.model.state import Attrs, Object, records
+from netgroupd.model.sysctl import FORWARDING
 from netgroupd.model.value import Value, is_multicast, split_prefix
 
 _CALLED = {"inet": "IPv4", "inet6": "IPv6", "mpls": "MPLS"}
-_FORWARDING = ("net/ipv4/ip_forward", "net/ipv4/conf/all/forwarding")
 
 
 def forwarding(checked: Checked) -> None:
     """What are two names of one setting has one value."""
-    said = [obj for path in _FORWARDING if (obj := checked.state.of("sysctl").get((path,)))]
+    said = [obj for path in FORWARDING if (obj := checked.state.of("sysctl").get((path,)))]
     if len({obj.attrs.get("value") for obj in said}) > 1:
         one, other = (f"{str(obj.key[0]).replace('/', '.')} is {obj.attrs['value']}" for obj in said)
-        what = f"{other}, and {one}: to the kernel they are one setting"
-        checked.report.once(checked.entry(said[1]).at, what, "leave one of them out")
+        checked.refuse(said[1], "", f"{other}, and {one}: to the kernel they are one setting", "leave one of them out")
 
 
 def addresses(checked: Checked) -> None:
@@ -31,20 +30,19 @@ def addresses(checked: Checked) -> None:
         attrs, peer = obj.attrs, key[2]
         if small and (mtu := small.get((obj.name, family_of(str(key[1]))))):
             what = f"{obj.name!r} has an mtu of {mtu[0]}, with which it cannot have {key[1]}"
-            checked.report.once(checked.entry(obj).at, what, f"at least {mtu[1]}")
+            checked.refuse(obj, "", what, f"at least {mtu[1]}")
         if not attrs and peer is None:
             continue  # nearly all
         family = family_of(str(key[1]))
-        entry = checked.entry(obj)
         if peer is not None and family_of(str(peer)) != family:
-            checked.report.once(entry.place("peer"), f"{key[1]} is one of {_CALLED[family]}, and {peer} is not")
+            checked.refuse(obj, "peer", f"{key[1]} is one of {_CALLED[family]}, and {peer} is not")
         for field in _OF_OTHER_ADDRESSES[family]:
             if attrs.get(field):
-                checked.report.once(entry.place(field), f"{key[1]} is one of {_CALLED[family]}, which has no {field!r}")
+                checked.refuse(obj, field, f"{key[1]} is one of {_CALLED[family]}, which has no {field!r}")
         said = attrs.get("scope")
         if family == "inet6" and said is not None and said != (own := _scope_of(str(key[1]))):
             what = f"{key[1]} is one of IPv6, and its number says that its scope is {own}"
-            checked.report.once(entry.place("scope"), what, "leave it out")
+            checked.refuse(obj, "scope", what, "leave it out")
         _lifetimes(family, obj, checked)
         _of_its_sort(obj, checked)
 
@@ -61,7 +59,7 @@ def _of_its_sort(obj: Object, checked: Checked) -> None:
     for field, what in wrong.items():
         if what:
             hint = "null is none" if field == "broadcast" else f"leave {field!r} out"
-            checked.report.once(checked.entry(obj).place(field), str(what), hint)
+            checked.refuse(obj, field, str(what), hint)
 
 
 _HALF = 64
@@ -93,13 +91,13 @@ def _lifetimes(family: str, obj: Object, checked: Checked) -> None:
     ends, deprecated = (obj.attrs.get(field, "forever") for field in ("valid_lft", "preferred_lft"))
     entry = checked.entry(obj)
     if ends == 0:
-        checked.report.once(entry.place("valid_lft"), f"{obj.key[1]} is not valid for any time", "leave it out")
+        checked.refuse(obj, "valid_lft", f"{obj.key[1]} is not valid for any time", "leave it out")
     elif isinstance(ends, int) and "preferred_lft" in obj.attrs and not _within(deprecated, ends):
         what = f"{obj.key[1]} cannot be preferred for {deprecated} and valid for {ends}"
-        checked.report.once(entry.place("preferred_lft"), what, f"at most {ends}")
+        checked.refuse(obj, "preferred_lft", what, f"at most {ends}")
     elif family == "inet" and ends == "forever" and deprecated != "forever" and entry.record.whole:
         what = f"{obj.key[1]} cannot be preferred for {deprecated} and valid forever: it is one of IPv4"
-        checked.report.once(entry.place("preferred_lft"), what, "give it a valid_lft")
+        checked.refuse(obj, "preferred_lft", what, "give it a valid_lft")
 
 
 def _within(seconds: Value, most: int) -> bool:
@@ -119,20 +117,20 @@ def routes(checked: Checked) -> None:
         for field, address in named:
             if address is not None and family_of(str(address)) != family:
                 what = f"{told('route', obj.key)} is one of {_CALLED[family]}, and {address} is not"
-                checked.report.once(checked.entry(obj).place(field), what)
+                checked.refuse(obj, field, what)
         if family == "inet6" and any(hop.get("realm") for hop in records(obj.attrs, "nexthops")):
             what = f"{told('route', obj.key)} is one of {_CALLED[family]}, which has no 'realm'"
-            checked.report.once(checked.entry(obj).place("nexthops"), what)
+            checked.refuse(obj, "nexthops", what)
         if family == "inet6" and any(not hop.get("via") for hop in records(obj.attrs, "nexthops")):
             what = f"each of the ways of {told('route', obj.key)} needs a gateway (via)"
-            checked.report.once(checked.entry(obj).place("nexthops"), what, "IPv6 has several ways only by gateways")
+            checked.refuse(obj, "nexthops", what, "IPv6 has several ways only by gateways")
 
 
 def ways(checked: Checked) -> None:
     """What only one way has is not said beside several, or a nexthop object, or none; nor what another protocol has."""
     for obj in checked.state.of("route").values():
         for field, what, hint in (*_beside_ways(obj.attrs), *_of_other_protocols(obj)):
-            checked.report.once(checked.entry(obj).place(field), f"{told('route', obj.key)} {what}", hint)
+            checked.refuse(obj, field, f"{told('route', obj.key)} {what}", hint)
 
 
 def _beside_ways(attrs: Attrs) -> Iterator[tuple[str, str, str]]:
@@ -169,10 +167,10 @@ def links_of_gateways(checked: Checked) -> None:
                     continue
                 if via.startswith(_LINK_LOCAL):
                     what = f"{told(cls, obj.key)} does not say by which link {via} is reached"
-                    checked.report.once(checked.entry(obj).place(field), what, "give it a dev")
+                    checked.refuse(obj, field, what, "give it a dev")
                 elif way.get("onlink"):
                     what = f"{told(cls, obj.key)} does not say on which link {via} is (onlink)"
-                    checked.report.once(checked.entry(obj).place(field), what, "give it a dev")
+                    checked.refuse(obj, field, what, "give it a dev")
 
 
 def scopes(checked: Checked) -> None:
@@ -181,13 +179,13 @@ def scopes(checked: Checked) -> None:
         scope, least = obj.attrs.get("scope"), _FARTHEST.get(str(obj.attrs.get("type")))
         if scope and least and SCOPES[str(scope)] < SCOPES[least]:
             what = f"{told('route', obj.key)} is of type {obj.attrs['type']}, and its scope is {scope}"
-            checked.report.once(checked.entry(obj).place("scope"), what, f"say {least}, or leave it out")
+            checked.refuse(obj, "scope", what, f"say {least}, or leave it out")
         near = scope == "host" or (scope == "link" and not obj.attrs.get("nhid"))
         used = checked.state.of("nexthop").get((obj.attrs.get("nhid"),))
         ends = used is not None and used.attrs.get("blackhole")
         if near and not ends and any(obj.attrs.get(field) for field in ("via", "nhid")):
             what = f"{told('route', obj.key)} leads by a gateway, and its scope is {scope}"
-            checked.report.once(checked.entry(obj).place("scope"), what, "leave it out")
+            checked.refuse(obj, "scope", what, "leave it out")
 
 
 _FARTHEST = {"anycast": "link", "broadcast": "link", "local": "host"}
@@ -198,8 +196,7 @@ def locks(checked: Checked) -> None:
     for obj in checked.state.of("route").values():
         locked, entry = obj.attrs.get("lock"), checked.entry(obj)
         if isinstance(locked, tuple) and "cwnd" in locked and not obj.attrs.get("cwnd") and entry.record.whole:
-            what = f"{told('route', obj.key)} has no 'cwnd' to lock"
-            checked.report.once(entry.place("lock"), what, "give it one")
+            checked.refuse(obj, "lock", f"{told('route', obj.key)} has no 'cwnd' to lock", "give it one")
 
 
 _OF_ONE_WAY = ("dev", "encap", "onlink", "as", "realm")
@@ -241,7 +238,7 @@ def nexthops_of_routes(checked: Checked) -> None:
         if ipv4:
             what = f"{told('route', obj.key)} is one of IPv6, and nexthop {ipv4.key[0]} is not"
             hint = "" if ipv4.attrs.get("via") else f"say 'family: inet6' of nexthop {ipv4.key[0]}"
-            checked.report.once(checked.entry(obj).place("nhid"), what, hint)
+            checked.refuse(obj, "nhid", what, hint)
 
 
 def _family_of_nexthop(obj: Object) -> str:
@@ -260,7 +257,7 @@ def gateways(checked: Checked) -> None:
             taken = way.get("onlink") or via.startswith(_LINK_LOCAL) or obj.key[0] == "mpls"
             if way.get("dev") in vrfs and not taken:
                 what = f"{via} is reached by a link in the VRF {way['dev']!r}, not by that itself"
-                checked.report.once(checked.entry(obj).place(field), what, "name that link")
+                checked.refuse(obj, field, what, "name that link")
 
 
 _LINK_LOCAL = "fe80:"
@@ -274,10 +271,9 @@ def rules(checked: Checked) -> None:
             network = obj.attrs.get(field)
             if network not in (None, "default") and family_of(str(network)) != family:
                 what = f"this rule is one of {_CALLED[family]}, and {network} is not"
-                checked.report.once(checked.entry(obj).place(field), what, "write a rule for each protocol")
+                checked.refuse(obj, field, what, "write a rule for each protocol")
         if family == "inet6" and obj.attrs.get("realms"):
-            what = "this rule is one of IPv6, which has no 'realms'"
-            checked.report.once(checked.entry(obj).place("realms"), what)
+            checked.refuse(obj, "realms", "this rule is one of IPv6, which has no 'realms'")
         _services(family, obj, checked)
         does = [field for field in _ACTIONS if obj.attrs.get(field)]
         if any(obj.attrs.get("action", _ACTIONS[field]) != _ACTIONS[field] for field in does):
@@ -285,25 +281,23 @@ def rules(checked: Checked) -> None:
         elif obj.attrs.get("l3mdev") and "lookup" in does:  # of others it selects the packets that are of a VRF
             does.append("l3mdev")
         if len(does) > 1:
-            what = f"this rule has {' and '.join(does)}, of which it can have one"
-            checked.report.once(checked.entry(obj).place(does[-1]), what)
+            checked.refuse(obj, does[-1], f"this rule has {' and '.join(does)}, of which it can have one")
         target = obj.attrs.get("goto")
         if obj.attrs.get("action") == "goto" and not does:
             what = "this rule does not say where to go on"
-            checked.report.once(checked.entry(obj).place("action"), what, "give it goto, with the pref of another rule")
+            checked.refuse(obj, "action", what, "give it goto, with the pref of another rule")
         if isinstance(target, int) and isinstance(pref, int) and target <= pref:
             what = f"a rule at {pref} cannot go to {target}"
-            checked.report.once(checked.entry(obj).place("goto"), what, "the kernel goes only to a larger pref")
+            checked.refuse(obj, "goto", what, "the kernel goes only to a larger pref")
 
 
 def _services(family: str, obj: Object, checked: Checked) -> None:
     """Of IPv4 the kernel looks at few bits of a tos, and at all of a DSCP; and at one of them."""
-    tos, place = obj.attrs.get("tos"), checked.entry(obj).place
+    tos = obj.attrs.get("tos")
     if family == "inet" and isinstance(tos, int) and tos > _MOST_OF_TOS:
-        hint = f"say 'dscp: {tos >> 2}'"
-        checked.report.once(place("tos"), f"a rule of IPv4 cannot select by a tos of {tos}", hint)
+        checked.refuse(obj, "tos", f"a rule of IPv4 cannot select by a tos of {tos}", f"say 'dscp: {tos >> 2}'")
     elif tos and obj.attrs.get("dscp") is not None:
-        checked.report.once(place("dscp"), "this rule has tos and dscp, of which it can have one")
+        checked.refuse(obj, "dscp", "this rule has tos and dscp, of which it can have one")
 
 
 _MOST_OF_TOS = 0x1C
@@ -316,20 +310,20 @@ def nexthops(checked: Checked) -> None:
         attrs, entry = obj.attrs, checked.entry(obj)
         name, via, family = f"nexthop {obj.key[0]}", attrs.get("via"), attrs.get("family")
         if via and family and family_of(str(via)) != family:
-            checked.report.once(entry.place("via"), f"{name} is one of {_CALLED[str(family)]}, and {via} is not")
+            checked.refuse(obj, "via", f"{name} is one of {_CALLED[str(family)]}, and {via} is not")
         if attrs.get("group") is not None:
             _group(name, obj, checked)
         elif odd := [field for field in _OF_GROUPS if attrs.get(field) is not None]:
-            checked.report.once(entry.place(odd[0]), f"{name} is no group, and can have no {odd[0]!r}")
+            checked.refuse(obj, odd[0], f"{name} is no group, and can have no {odd[0]!r}")
         elif not any(attrs.get(way) for way in ("dev", "blackhole", "fdb")) and entry.record.whole:
-            checked.report.once(entry.at, f"{name} does not say where to", "give it dev, blackhole or group")
+            checked.refuse(obj, "", f"{name} does not say where to", "give it dev, blackhole or group")
         else:
             for does, others in _NOT_BESIDE.items():
                 for way in others if attrs.get(does) else ():
                     if attrs.get(way):
-                        checked.report.once(entry.place(way), f"{name} is {_WHAT[does]}, and can have no {way!r}")
+                        checked.refuse(obj, way, f"{name} is {_WHAT[does]}, and can have no {way!r}")
             if attrs.get("onlink") and not via and entry.record.whole:
-                checked.report.once(entry.place("onlink"), f"{name} has no gateway (via) that could be on its link")
+                checked.refuse(obj, "onlink", f"{name} has no gateway (via) that could be on its link")
 
 
 _OF_RESILIENT = ("buckets", "idle_timer", "unbalanced_timer")
@@ -340,17 +334,17 @@ _WHAT = {"blackhole": "a blackhole", "fdb": "for forwarding entries (fdb)"}
 
 def _group(name: str, obj: Object, checked: Checked) -> None:
     """A group has members, each once, and none that is a group; and it is nothing else."""
-    entry, described = checked.entry(obj), checked.state.of("nexthop")
+    described = checked.state.of("nexthop")
     for way in ("family", "via", "dev", "blackhole", "encap", "onlink"):
         if obj.attrs.get(way):
-            checked.report.once(entry.place(way), f"{name} is a group, and can have no {way!r} itself")
+            checked.refuse(obj, way, f"{name} is a group, and can have no {way!r} itself")
     _resilient(name, obj, checked)
     members = [member.get("id") for member in records(obj.attrs, "group")]
     if not members:
-        checked.report.once(entry.place("group"), f"the group of {name} has no members")
+        checked.refuse(obj, "group", f"the group of {name} has no members")
     for number, times in Counter(members).items():
         if times > 1:
-            checked.report.once(entry.place("group"), f"{name} has {number} in its group twice", "use weight")
+            checked.refuse(obj, "group", f"{name} has {number} in its group twice", "use weight")
         if other := described.get((number,)):
             _member(name, obj, other, checked)
 
@@ -361,9 +355,9 @@ def _resilient(name: str, obj: Object, checked: Checked) -> None:
     for field in _OF_RESILIENT if not resilient else ():
         if obj.attrs.get(field) is not None:
             what = f"{name} can have no {field!r}: it is no resilient group"
-            checked.report.once(entry.place(field), what, "set group_type: resilient")
+            checked.refuse(obj, field, what, "set group_type: resilient")
     if resilient and obj.attrs.get("buckets") is None and entry.record.whole:
-        checked.report.once(entry.place("group_type"), f"{name} is a resilient group without 'buckets'", "say how many")
+        checked.refuse(obj, "group_type", f"{name} is a resilient group without 'buckets'", "say how many")
 
 
 def _member(name: str, group: Object, member: Object, checked: Checked) -> None:
@@ -387,8 +381,7 @@ def neighbours(checked: Checked) -> None:
         for field in _FOUND_OUT if obj.attrs.get("managed") and not key[2] else ():
             if obj.attrs.get(field):
                 what = f"{key[1]} on {key[0]!r} is managed: its {field!r} is what the kernel finds out"
-                checked.report.once(checked.entry(obj).place(field), what)
+                checked.refuse(obj, field, what)
         for field in ("lladdr", "state", "managed") if key[2] else ():
             if obj.attrs.get(field):
-                what = f"{key[1]} on {key[0]!r} is answered for (proxy), and has no {field!r}"
-                checked.report.once(checked.entry(obj).place(field), what)
+                checked.refuse(obj, field, f"{key[1]} on {key[0]!r} is answered for (proxy), and has no {field!r}")

@@ -28,7 +28,7 @@ def without_ipv6(checked: Checked) -> None:
             of_link = obj.cls == "address"
             role = f"cannot have {obj.key[1]}" if of_link else f"{told(obj.cls, obj.key)} leads by it"
             what = f"{link!r} has no IPv6 (disable_ipv6), and {role}"
-            checked.report.once(checked.entry(obj).place(field), what, "set its sysctl ipv6.disable_ipv6 to 0")
+            checked.refuse(obj, field, what, "set its sysctl ipv6.disable_ipv6 to 0")
 
 
 def _asked(checked: Checked) -> Iterator[tuple[Object, str, str]]:

@@ -20,8 +20,7 @@ def of_other_kinds(checked: Checked) -> None:
             unasked = value is None or (value is False and field == "protodown")
             if kind in KINDS and kind not in kinds and not unasked:
                 told = f"{name!r} cannot have {field!r}: it is a {kind}"
-                hint = f"{', '.join(kinds)} can {what}, and some hardware"
-                checked.report.once(checked.links.place(name, field), told, hint)
+                checked.refuse_link(name, field, told, f"{', '.join(kinds)} can {what}, and some hardware")
 
 
 def macs(checked: Checked) -> None:
@@ -29,11 +28,11 @@ def macs(checked: Checked) -> None:
     for name, attrs in checked.saying("mac", sorted(WITHOUT_OWN_MAC)):
         if attrs["mac"]:
             told = f"{name!r} cannot have a MAC of its own: it is of kind {attrs['kind']}, and has that of a link below"
-            checked.report.once(checked.links.place(name, "mac"), told, "leave it out")
+            checked.refuse_link(name, "mac", told, "leave it out")
     for name, attrs in checked.saying("mac", sorted(WITHOUT_ETHERNET)):
         if attrs["mac"]:
             told = f"{name!r} cannot have a MAC: it is a {attrs['kind']}, and sends packets without frames"
-            checked.report.once(checked.links.place(name, "mac"), told, "leave it out")
+            checked.refuse_link(name, "mac", told, "leave it out")
 
 
 def rings(checked: Checked) -> None:
@@ -42,16 +41,15 @@ def rings(checked: Checked) -> None:
     for name, attrs in checked.of_kinds(["hsr"]):
         if attrs.get("slave1") and attrs.get("slave1") == attrs.get("slave2"):
             told = f"both ends of the ring {name!r} are {attrs['slave1']!r}"
-            checked.report.once(links.place(name, "slave2"), told, "give it two links")
+            checked.refuse_link(name, "slave2", told, "give it two links")
         if attrs.get("interlink") and attrs["interlink"] in (attrs.get("slave1"), attrs.get("slave2")):
             told = f"{attrs['interlink']!r} is in the ring {name!r}, and cannot lead to another one"
-            checked.report.once(links.place(name, "interlink"), told, "name a third link")
+            checked.refuse_link(name, "interlink", told, "name a third link")
         for field in RING_PORTS:
             slave = str(attrs.get(field))
             kind = "loopback device" if slave == "lo" else links.kind(slave)
             if slave == "lo" or kind in _NO_RING:
-                told = f"{slave!r} cannot be in the ring {name!r}: it is a {kind}"
-                checked.report.once(links.place(name, field), told)
+                checked.refuse_link(name, field, f"{slave!r} cannot be in the ring {name!r}: it is a {kind}")
 
 
 def backups(checked: Checked) -> None:
@@ -64,7 +62,7 @@ def backups(checked: Checked) -> None:
         other = checked.attrs(str(backup))
         if backup == name or (links.kind(str(backup)) and other.get("master") != attrs["master"]):
             told = f"{name!r} cannot be backed up by {backup!r}: that is no other port of its bridge"
-            checked.report.once(links.place(name, "port"), told)
+            checked.refuse_link(name, "port", told)
 
 
 def loopback(checked: Checked) -> None:
@@ -72,4 +70,4 @@ def loopback(checked: Checked) -> None:
     for cls in ("bridge_vlan", "vlan_global", "mst", "mdb"):
         for key, obj in checked.state.of(cls).items() if "lo" in checked.links.attrs else ():
             if "lo" in (key[0], key[1]):
-                checked.report.once(checked.entry(obj).at, "'lo' is no bridge, and can be no port of one")
+                checked.refuse(obj, "", "'lo' is no bridge, and can be no port of one")

@@ -60,12 +60,11 @@ def unfit_ports(checked: Checked) -> None:
             if kind in _UNFIT[of_master] or name == "lo":
                 what = "the loopback device" if name == "lo" else f"a {kind}"
                 told = f"{name!r} cannot be a port of the {of_master} {master!r}: it is {what}"
-                checked.report.once(links.place(name, "master"), told)
+                checked.refuse_link(name, "master", told)
 
 
 def foundations(checked: Checked) -> None:
     """No lower link is given to what stands on none, for the kernel takes and forgets it."""
-    links = checked.links
     for name, attrs in checked.saying("link", _ON_NONE):
         if link := attrs["link"]:
             kind = str(attrs["kind"])
@@ -74,7 +73,7 @@ def foundations(checked: Checked) -> None:
                 hint = "the link that it sends by is its 'dev'"
             else:
                 hint = f"its ports are those with 'master: {name}'" if KINDS[kind].port else "leave it out"
-            checked.report.once(links.place(name, "link"), told, hint)
+            checked.refuse_link(name, "link", told, hint)
 
 
 _ON_NONE = tuple(name for name, kind in KINDS.items() if not kind.lower)
@@ -92,7 +91,7 @@ def unfit_foundations(checked: Checked) -> None:
             told = f"{name!r}, a {kind}, cannot stand on {lower!r}: it is a {of_lower}"
             alike = TAKERS.get(of_lower) == TAKERS.get(kind, "") and below.get("link")
             hint = f"say 'link: {below['link']}', which is below {lower!r}" if alike else ""
-            checked.report.once(links.place(name, "link"), told, hint)
+            checked.refuse_link(name, "link", told, hint)
 
 
 def tunnel_ends(checked: Checked) -> None:
@@ -104,20 +103,20 @@ def tunnel_ends(checked: Checked) -> None:
     for name, attrs in checked.saying("local", ["vxlan"]):
         if attrs["local"] and is_multicast(ip_bytes(str(attrs["local"]))):
             told = f"{name!r} cannot send from {attrs['local']}: that is a multicast address"
-            checked.report.once(links.place(name, "local"), told)
+            checked.refuse_link(name, "local", told)
     for name, attrs in checked.saying("remote", ["geneve"]):
         if is_multicast(ip_bytes(str(attrs["remote"]))):
             told = f"{name!r} cannot send to {attrs['remote']}: that is a multicast address"
-            checked.report.once(links.place(name, "remote"), told, "say one other end, or make it a vxlan")
+            checked.refuse_link(name, "remote", told, "say one other end, or make it a vxlan")
     for name, attrs in checked.saying("remote", ["vxlan"]):
         local, remote = attrs.get("local"), attrs["remote"]
         by_link = remote and (is_multicast(ip_bytes(str(remote))) or str(remote).startswith("fe80:"))
         if by_link and not attrs.get("dev", name in links.known):
             told = f"{name!r} needs 'dev': many links lead to {remote}"
-            checked.report.once(links.place(name, "remote"), told, "say by which it sends")
+            checked.refuse_link(name, "remote", told, "say by which it sends")
         if local and remote and (":" in str(local)) != (":" in str(remote)):
             told = f"the ends of {name!r} are of different protocols: {local} and {remote}"
-            checked.report.once(checked.links.place(name, "remote"), told)
+            checked.refuse_link(name, "remote", told)
 
 
 def alone(checked: Checked) -> None:
@@ -132,7 +131,7 @@ def alone(checked: Checked) -> None:
         if attrs["mode"] == "passthru" and attrs.get("link") and others:
             there = checked.report.where(links.places[others[0]])
             what = f"{name!r} cannot have all of {attrs['link']!r} (passthru): {others[0]!r} stands on it, too"
-            checked.report.once(links.place(name, "mode"), what, f"another mode; {others[0]!r} is from {there}")
+            checked.refuse_link(name, "mode", what, f"another mode; {others[0]!r} is from {there}")
 
 
 class _Taker(NamedTuple):
@@ -155,7 +154,7 @@ def takers(checked: Checked) -> None:
             there = checked.report.where(links.place(before.name, before.key))
             hint = f"the kernel hands what comes in to one of them; the other is at {there}"
             told = f"{link!r} is {_role(before, checked)} and {_role(taker, checked)}"
-            checked.report.once(links.place(taker.name, taker.key), told, hint)
+            checked.refuse_link(taker.name, taker.key, told, hint)
 
 
 def _handed_on(checked: Checked) -> Iterator[tuple[str, _Taker]]:
@@ -252,7 +251,7 @@ def listeners(checked: Checked) -> None:
         if other != name:
             told = f"{name!r} cannot listen on port {attrs['listen_port']}: {other!r} does"
             hint = f"another listen_port; {other!r} is from {checked.report.where(links.places[other])}"
-            checked.report.once(links.place(name, "listen_port"), told, hint)
+            checked.refuse_link(name, "listen_port", told, hint)
 
 
 def sockets(checked: Checked) -> None:
@@ -272,5 +271,5 @@ def sockets(checked: Checked) -> None:
             if modes != others:
                 what = f"{name!r} cannot have port {port}: {other!r} has it, and takes packets in another way"
                 hint = f"another dstport; {other!r} is from {checked.report.where(links.places[other])}"
-                checked.report.once(links.place(name, "dstport"), what, hint)
+                checked.refuse_link(name, "dstport", what, hint)
                 break

@@ -14,7 +14,7 @@ def replay_windows(checked: Checked) -> None:
     for name, attrs in checked.saying("window", ["macsec"]):
         if not attrs.get("replay", name in links.known):
             told = f"{name!r} cannot have 'window': it takes what was seen before"
-            checked.report.once(links.place(name, "window"), told, "set replay, too")
+            checked.refuse_link(name, "window", told, "set replay, too")
 
 
 def channels(checked: Checked) -> None:

@@ -32,7 +32,7 @@ def memberships(checked: Checked) -> None:
         bridge = checked.attrs(obj.name)
         for rule in _RULES:
             for wrong in rule(obj, bridge):
-                checked.report.once(checked.entry(obj).place(wrong.field), wrong.told, wrong.hint)
+                checked.refuse(obj, wrong.field, wrong.told, wrong.hint)
         _in_a_snooped_vlan(obj, bridge, checked)
         _in_a_vlan_that_learns(obj, bridge, checked)
         _apart_from_lists(obj, checked)
@@ -152,7 +152,7 @@ def _in_a_snooped_vlan(obj: Object, bridge: Attrs, checked: Checked) -> None:
     in_it = not is_out(vlan) if vlan else vid in (0, bridge.get("vlan_default_pvid", DEFAULT_VID))
     if bridge.get("mcast_vlan_snooping") and not in_it:
         told = f"{obj.name!r} learns multicast for each VLAN, and is not in VLAN {vid} itself"
-        checked.report.once(checked.entry(obj).place("vid"), told, f"name it under `vlans` of {obj.name!r}")
+        checked.refuse(obj, "vid", told, f"name it under `vlans` of {obj.name!r}")
 
 
 def _in_a_vlan_that_learns(obj: Object, bridge: Attrs, checked: Checked) -> None:
@@ -162,7 +162,7 @@ def _in_a_vlan_that_learns(obj: Object, bridge: Attrs, checked: Checked) -> None
         return
     told = f"{obj.name!r} sends all multicast of VLAN {vid} to all ports, and takes no group there"
     hint = f"leave `mcast_snooping` out: {checked.report.where(checked.entry(options).place('mcast_snooping'))}"
-    checked.report.once(checked.entry(obj).place("vid"), told, hint)
+    checked.refuse(obj, "vid", told, hint)
 
 
 def _apart_from_lists(obj: Object, checked: Checked) -> None:
@@ -172,7 +172,7 @@ def _apart_from_lists(obj: Object, checked: Checked) -> None:
         if other := entries.get((*obj.key[:4], sender)):
             told = f"{sender} has an entry of its own for {obj.key[2]} on {obj.key[1]!r}"
             hint = f"leave it out here, or there: {checked.report.where(checked.entry(other).at)}"
-            checked.report.once(checked.entry(obj).place("source_list"), told, hint)
+            checked.refuse(obj, "source_list", told, hint)
 
 
 def _fit(checked: Checked) -> None:

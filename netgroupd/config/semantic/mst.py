@@ -15,7 +15,7 @@ def trees(checked: Checked) -> None:
     for obj in checked.state.of("vlan_global").values():
         if obj.attrs.get(TREE) and _keeps_one(obj.name, checked):
             told = f"{obj.name!r} keeps one spanning tree state for all VLANs, and VLAN {obj.key[1]} would be shut"
-            checked.report.once(checked.entry(obj).place(TREE), told, f"set mst_enabled of {obj.name!r}")
+            checked.refuse(obj, TREE, told, f"set mst_enabled of {obj.name!r}")
 
 
 def tree_states(checked: Checked) -> None:
@@ -28,7 +28,7 @@ def tree_states(checked: Checked) -> None:
             continue
         if _keeps_one(bridge, checked):
             told = f"{bridge!r} keeps one spanning tree state for all VLANs, and takes none of {name!r} for tree {msti}"
-            checked.report.once(checked.entry(obj).at, told, f"set mst_enabled of {bridge!r}")
+            checked.refuse(obj, "", told, f"set mst_enabled of {bridge!r}")
         elif not ({bridge, name} & checked.links.unsound) and msti not in joined.get((bridge, str(name)), ()):
             if bridge in checked.links.known:
                 continue  # of which somebody else may have put VLANs into trees

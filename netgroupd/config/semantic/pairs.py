@@ -13,15 +13,15 @@ def pairs(checked: Checked) -> None:
         said = sorted(OF_PAIR & attrs.keys())
         if said and name > peer and not OF_PAIR.isdisjoint(checked.attrs(peer)):
             told = f"what holds for both ends of the pair {peer!r} and {name!r} is said of both"
-            checked.report.once(links.place(name, said[0]), told, f"say all of it of {peer!r}")
+            checked.refuse_link(name, said[0], told, f"say all of it of {peer!r}")
         if {name, peer} & links.unsound or not sends_packets(name, checked):
             continue
         if attrs.get("mac"):
             told = f"{name!r} cannot have a MAC: it is a netkit of mode l3, and sends packets without frames"
-            checked.report.once(links.place(name, "mac"), told, "set its mode to l2")
+            checked.refuse_link(name, "mac", told, "set its mode to l2")
         if checked.attrs(str(attrs.get("master"))).get("kind") == "bridge":
             told = f"{name!r} cannot be a port of the bridge {attrs['master']!r}: it is a netkit of mode l3"
-            checked.report.once(links.place(name, "master"), told, "set its mode to l2")
+            checked.refuse_link(name, "master", told, "set its mode to l2")
 
 
 def vlans_of_packets(checked: Checked) -> None:

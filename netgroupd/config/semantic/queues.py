@@ -40,7 +40,7 @@ def queues(checked: Checked) -> None:
         if other is not qdisc:
             there = checked.report.where(checked.entry(other).at)
             told_ = f"{qdisc.name} has two qdiscs with the handle {_major_of(qdisc)}:"
-            checked.report.once(checked.entry(qdisc).place("handle"), told_, f"the other is at {there}")
+            checked.refuse(qdisc, "handle", told_, f"the other is at {there}")
     for tclass in checked.state.of("tclass").values():
         _kind(checked, tclass, trees)
     if not checked.report.failed:  # or what is missing may be what could not be read
@@ -123,7 +123,7 @@ def _place(checked: Checked, qdisc: Object) -> None:
     else:
         wanted, fits = "root or a class like 1:10", parent == ROOT or not parent.isalpha()
     if not fits:
-        checked.report.once(checked.entry(qdisc).place("parent"), f"parent: {kind} is at {wanted}, not at {parent}")
+        checked.refuse(qdisc, "parent", f"parent: {kind} is at {wanted}, not at {parent}")
 
 
 def _default(checked: Checked, qdisc: Object) -> None:
@@ -141,16 +141,13 @@ def _default(checked: Checked, qdisc: Object) -> None:
 def _kind(checked: Checked, tclass: Object, trees: Trees) -> None:
     """A class is in its own qdisc, and of its kind."""
     classid, parent, kind = str(tclass.key[1]), str(tclass.attrs["parent"]), tclass.attrs["kind"]
-    entry = checked.entry(tclass)
     if classid.partition(":")[0] != parent.partition(":")[0]:
-        told_ = f"class {classid} cannot be in {parent}, which is of another qdisc"
-        checked.report.once(entry.place("parent"), told_)
+        checked.refuse(tclass, "parent", f"class {classid} cannot be in {parent}, which is of another qdisc")
     elif kind not in _WITH_CLASSES:
         hint = f"those that are made are of {' or '.join(sorted(_WITH_CLASSES))}"
-        checked.report.once(entry.at, f"no classes are made of {kind}: it has its own, or none", hint)
+        checked.refuse(tclass, "", f"no classes are made of {kind}: it has its own, or none", hint)
     elif (actual := trees.kind(tclass.name, classid)) not in ("", kind):
-        told_ = f"class {classid} is of the kind {kind}, and its qdisc is of {actual}"
-        checked.report.once(entry.place("kind"), told_)
+        checked.refuse(tclass, "kind", f"class {classid} is of the kind {kind}, and its qdisc is of {actual}")
 
 
 def _parents(checked: Checked, trees: Trees) -> None:
@@ -169,9 +166,7 @@ def _parents(checked: Checked, trees: Trees) -> None:
             checked.report.once(place, told_, f"only {', '.join(sorted(hung.kinds))} can have some")
         elif hung.obj.cls == "qdisc" and kind not in _WITH_SIZES and hung.obj.attrs.get("stab"):
             told_ = f"the qdisc in {hung.parent} of {hung.obj.name} can have no stab"
-            checked.report.once(
-                checked.entry(hung.obj).place("stab"), told_, "one at root can, or one in a class of mq"
-            )
+            checked.refuse(hung.obj, "stab", told_, "one at root can, or one in a class of mq")
         elif hung.obj.cls == "qdisc" and (hung.obj.name, hung.parent) in trees.inner:
             told_ = f"no qdisc can be in {hung.parent} of {hung.obj.name}: there are classes below it"
             checked.report.once(place, told_)

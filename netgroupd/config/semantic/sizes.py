@@ -38,7 +38,7 @@ def networks_of_6rd(checked: Checked) -> None:
             continue  # or what is not said would be 0
         said = attrs if name in links.known else {**NO_6RD, **attrs}
         for field, told, hint in wrong_6rd(name, said):
-            links.report.once(links.place(name, field), told, hint)
+            checked.refuse_link(name, field, told, hint)
 
 
 def mirrors(checked: Checked) -> None:
@@ -47,29 +47,27 @@ def mirrors(checked: Checked) -> None:
     for name, attrs in checked.of_kinds(["erspan", "ip6erspan"]):
         version = attrs.get("erspan_ver", None if name in links.known else 1)
         if version == 0 and attrs["kind"] == "ip6erspan":
-            links.report.once(links.place(name, "erspan_ver"), f"{name!r} cannot have version 0 of ERSPAN over IPv6")
+            checked.refuse_link(name, "erspan_ver", f"{name!r} cannot have version 0 of ERSPAN over IPv6")
         if version and not attrs.get("external") and all(attrs.get(field) is None for field in _KEYS):
-            told = f"{name!r} needs 'ikey' and 'okey': the session of ERSPAN"
-            links.report.once(links.places[name], told)
+            links.report.once(links.places[name], f"{name!r} needs 'ikey' and 'okey': the session of ERSPAN")
         for field in _KEYS:
             key = attrs.get(field)
             if version and isinstance(key, int) and key > _SESSIONS:
                 told = f"{field} {key} of {name!r} is no session of ERSPAN"
-                links.report.once(links.place(name, field), told, f"at most {_SESSIONS}")
+                checked.refuse_link(name, field, told, f"at most {_SESSIONS}")
         for field, of in _VERSIONS.items():
             if attrs.get(field) is not None and version not in (None, of):
                 told = f"{name!r} cannot have {field!r}: it is of version {version}"
-                links.report.once(links.place(name, field), told, f"that is of 'erspan_ver: {of}'")
+                checked.refuse_link(name, field, told, f"that is of 'erspan_ver: {of}'")
 
 
 def spanning_trees(checked: Checked) -> None:
     """A bridge that speaks the spanning tree protocol waits for two seconds at least, whatever it was told before."""
-    links = checked.links
     for name, attrs in checked.of_kinds(["bridge"]):
         delay = attrs.get("forward_delay")
         if attrs.get("stp_state") and isinstance(delay, int) and delay < _LEAST_DELAY:
             told = f"{name!r} speaks the spanning tree protocol (stp), and cannot have a forward_delay of {delay}"
-            links.report.once(links.place(name, "forward_delay"), told, f"at least {_LEAST_DELAY}, or stp off")
+            checked.refuse_link(name, "forward_delay", told, f"at least {_LEAST_DELAY}, or stp off")
 
 
 def mtus(checked: Checked) -> None:
@@ -78,7 +76,7 @@ def mtus(checked: Checked) -> None:
         mtu, (least, most) = attrs["mtu"], _MTUS[str(attrs["kind"])]
         if isinstance(mtu, int) and not least <= mtu <= most:
             told = f"{name!r} cannot have an mtu of {mtu}: it is a {attrs['kind']}"
-            checked.report.once(checked.links.place(name, "mtu"), told, f"{least} to {most}")
+            checked.refuse_link(name, "mtu", told, f"{least} to {most}")
 
 
 def mtus_above(checked: Checked) -> None:
@@ -89,8 +87,7 @@ def mtus_above(checked: Checked) -> None:
             lower = str(attrs[_below(attrs)])
             told = f"mtu {mtu} of {name!r} is over that of {lower!r}"
             told += f", which is {_passes(lower, checked)}" if "mtu" not in checked.links.attrs[lower] else ""
-            hint = f"at most {most} can pass below, or raise that"
-            checked.report.once(checked.links.place(name, "mtu"), told, hint)
+            checked.refuse_link(name, "mtu", told, f"at most {most} can pass below, or raise that")
 
 
 def mtus_of_ports(checked: Checked) -> None:
@@ -102,7 +99,7 @@ def mtus_of_ports(checked: Checked) -> None:
             most = _most(port, links.attrs[port], checked)
             if most is not None and isinstance(mtu, int) and mtu > most:
                 told = f"{port!r} cannot be a port of {name!r}, which has an mtu of {mtu}"
-                checked.report.once(links.place(port, "master"), told, f"mtu: {most} of {name!r} would pass")
+                checked.refuse_link(port, "master", told, f"mtu: {most} of {name!r} would pass")
 
 
 def _most(name: str, attrs: Attrs, checked: Checked) -> int | None:

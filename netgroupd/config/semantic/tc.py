@@ -55,7 +55,7 @@ def sizes(checked: Checked) -> None:
             hint = "describe its policers under `actions`, which takes their tables of rates out of it"
         else:
             continue
-        checked.report.once(checked.entry(obj).place("action"), told_, hint)
+        checked.refuse(obj, "action", told_, hint)
 
 
 def preferences(checked: Checked) -> None:
@@ -73,8 +73,7 @@ def preferences(checked: Checked) -> None:
             if mine != theirs:
                 there = checked.report.where(checked.entry(other).at)
                 told_ = f"{told('filter', key)} is of the {name} {mine}, and another of its pref is of {theirs}"
-                hint = f"the other is at {there}; give one of them another pref"
-                checked.report.once(checked.entry(obj).at, told_, hint)
+                checked.refuse(obj, "", told_, f"the other is at {there}; give one of them another pref")
                 break
 
 
@@ -104,10 +103,10 @@ def templates(checked: Checked) -> None:
         there = f"the template is at {checked.report.where(checked.entry(chain).at)}"
         if rule.attrs["kind"] != "flower":
             told_ = f"{told('filter', rule.key)} is of {rule.attrs['kind']}, and the template of its chain is of flower"
-            checked.report.once(checked.entry(rule).at, told_, there)
+            checked.refuse(rule, "", told_, there)
         elif name := _beyond(rule, chain):
             told_ = f"{told('filter', rule.key)} matches more of {name} than the template of its chain has"
-            checked.report.once(checked.entry(rule).at, told_, there)
+            checked.refuse(rule, "", told_, there)
 
 
 def _beyond(rule: Object, chain: Object) -> str:

@@ -15,7 +15,7 @@ def cards(checked: Checked) -> None:
             kind = checked.attrs(obj.name).get("kind")
             if kind not in (None, "", _SIMULATED) and obj.name not in checked.links.unsound:
                 told = f"{obj.name!r} is a {kind}, and has no virtual functions"
-                checked.report.once(checked.entry(obj).at, told, "these are of network cards")
+                checked.refuse(obj, "", told, "these are of network cards")
     numbers = checked.state.of("sriov")
     for obj in checked.state.of("vf").values():
         said = numbers.get((obj.name,))
@@ -23,23 +23,23 @@ def cards(checked: Checked) -> None:
         if isinstance(count, int) and isinstance(number, int) and number >= count and said:
             hint = f"its num_vfs is at {checked.report.where(checked.entry(said).at)}"
             has = f"functions 0 to {count - 1}, and no {number}" if count else f"no functions, and so no {number}"
-            checked.report.once(checked.entry(obj).at, f"{obj.name!r} has {has}", hint)
+            checked.refuse(obj, "", f"{obj.name!r} has {has}", hint)
 
 
 def functions(checked: Checked) -> None:
     """What one function has fits together, and no two of a card have one MAC."""
     seen: dict[tuple[str, Value], Value] = {}
     for obj in checked.state.of("vf").values():
-        entry, attrs = checked.entry(obj), obj.attrs
+        attrs = obj.attrs
         mac, least, most = (attrs.get(name) for name in ("mac", "min_tx_rate", "max_tx_rate"))
         if mac and int(str(mac)[:2], 16) & 1:
-            checked.report.once(entry.place("mac"), f"{mac} of function {obj.key[1]} is a multicast address")
+            checked.refuse(obj, "mac", f"{mac} of function {obj.key[1]} is a multicast address")
         elif mac and mac != NO_MAC and (other := seen.setdefault((obj.name, mac), obj.key[1])) != obj.key[1]:
             told = f"{mac} is that of function {other} of {obj.name!r} too"
-            checked.report.once(entry.place("mac"), told, 'count it up: "[v=0-7]": {mac: "{02:00:00:00:00:00 + v}"}')
+            checked.refuse(obj, "mac", told, 'count it up: "[v=0-7]": {mac: "{02:00:00:00:00:00 + v}"}')
         if isinstance(least, int) and isinstance(most, int) and 0 < most < least:
             told = f"function {obj.key[1]} may send {least} Mbit/s at least and {most} at most"
-            checked.report.once(entry.place("min_tx_rate"), told)
+            checked.refuse(obj, "min_tx_rate", told)
         if attrs.get("vlan") == 0 or "vlan" not in attrs:
             _untagged(checked, obj)
 

@@ -50,14 +50,13 @@ def vlan_states(checked: Checked) -> None:
 def members(checked: Checked) -> None:
     """What ports have in a VLAN is not said of bridges, nor a limit where no groups are learned."""
     for obj in checked.state.of("bridge_vlan").values():
-        entry = checked.entry(obj)
         if checked.attrs(obj.name).get("kind") == "bridge":
             foreign = [name for name in OF_PORTS if obj.attrs.get(name)]
             if obj.attrs.get("mcast_router") == AS_LONG_AS_ASKED:
-                checked.report.once(entry.place("mcast_router"), f"{obj.name!r} is a bridge, and takes 0, 1 or 2")
+                checked.refuse(obj, "mcast_router", f"{obj.name!r} is a bridge, and takes 0, 1 or 2")
             for name in foreign:
                 told = f"{obj.name!r} is a bridge, and only its ports have {name!r} in a VLAN"
-                checked.report.once(entry.place(name), told, "say it of a port")
+                checked.refuse(obj, name, told, "say it of a port")
         else:
             _of_port(checked, obj)
         if _LIMIT in obj.attrs:
@@ -73,7 +72,7 @@ def _of_port(checked: Checked, obj: Object) -> None:
     unasked = said not in attrs and attrs.get("kind") and obj.name not in checked.links.known
     if obj.attrs.get("tunnel_id") and (unasked or attrs.get(said) is False):
         told = f"{obj.name!r} maps no VLANs to tunnels, and takes none for VLAN {obj.key[1]}"
-        checked.report.once(entry.place("tunnel_id"), told, "say of it port: {vlan_tunnel: true}")
+        checked.refuse(obj, "tunnel_id", told, "say of it port: {vlan_tunnel: true}")
 
 
 def _limit(checked: Checked, obj: Object) -> None:

@@ -27,7 +27,7 @@ from netgroupd.model.bridge_vlan import OUT, taken_out
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import of_its_mode
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, TABLES
+from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, TABLE_NAMES
 from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.model.token import NONE
 from netgroupd.model.value import Value, ip_bytes, split_prefix
@@ -45,7 +45,6 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "uni
 # The kernel gives them, and does not say so of the first; systemd gives the other before that.
 _OF_LOOPBACK = frozenset({("lo", "127.0.0.1/8", None), ("lo", "::1/128", None)})
 _IP6_METRIC = 1024
-_TABLE_NAMES: Mapping[Value, str] = {number: name for name, number in TABLES.items()}
 
 
 def captured(
@@ -350,7 +349,7 @@ def _way(way: Mapping[str, Value]) -> dict[str, Value]:
 
 def _rule(obj: Object) -> dict[str, Value]:
     chosen = _chosen(obj)
-    if named := _TABLE_NAMES.get(chosen.get("lookup")):
+    if named := TABLE_NAMES.get(chosen.get("lookup")):
         chosen["lookup"] = named
     return {"pref": obj.key[1], "family": obj.key[0], **chosen}
 

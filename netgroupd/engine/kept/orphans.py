@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from netgroupd.engine.observe import Connection
 from netgroupd.model.state import Object, State
+from netgroupd.model.sysctl import OF_ALL
 from netgroupd.model.tc.filter import block_number
 from netgroupd.plan.absent import drop_unreachable, named_by, without_links
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import few_of, fold_names
 from netgroupd.plan.present import title
-
-_OF_ALL = frozenset({"all", "default"})  # settings of no link
 
 
 def without_orphans(
@@ -23,7 +22,7 @@ def without_orphans(
     """``goal`` without what some of its ``objects`` need of links that are not there and do not come; this is told."""
     links = goal.of("link")
     named = {name for obj in objects for name in _needed_by(obj) if (name,) not in links}
-    missing = [name for name in sorted(named - _OF_ALL) if not block_number(name) and not kernel.has_link(name)]
+    missing = [name for name in sorted(named - OF_ALL) if not block_number(name) and not kernel.has_link(name)]
     if not missing:
         return goal, ()
     left = without_links(goal, missing, actual)

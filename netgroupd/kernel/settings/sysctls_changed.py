@@ -17,11 +17,11 @@ from netgroupd.kernel.settings.sysctls_told import TOLD, advised, told
 from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Key, Object
+from netgroupd.model.sysctl import OF_ALL
 
 _ROOT = "/proc/sys/net"
 _TOLD = {f"{_ROOT}/{place}": names for place, names in TOLD.items()}
 _OF_LINKS = (*_TOLD, f"{_ROOT}/mpls/conf")
-_SHARED = frozenset({"all", "default"})
 # Secrets that the kernel draws, deeds in the shape of a setting, and what follows from the link.
 _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_seed", "flush", "mtu"})
 # What a router's advertisement gives, which comes again with the next.
@@ -122,7 +122,7 @@ def _shared(directory: str = _ROOT) -> Iterator[tuple[str, str]]:
     with os.scandir(directory) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.is_dir():
-                if directory not in _OF_LINKS or entry.name in _SHARED:
+                if directory not in _OF_LINKS or entry.name in OF_ALL:
                     yield from _shared(entry.path)
             elif entry.name not in _NOT_SAID and entry.stat().st_mode & S_IWUSR and (value := _read(entry.path)):
                 yield entry.path, value
