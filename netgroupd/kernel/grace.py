@@ -28,7 +28,7 @@ def taken_up(steps: Sequence[AnyStep]) -> list[int]:
     What is still led to others itself ends before those do.
     """
     start = len(steps)
-    while start and _takes_up(steps[start - 1]):
+    while start and (last := steps[start - 1]).op is Op.DELETE and cls_of(last) in _LAST:
         start -= 1
     emptied = start
     while emptied < len(steps) and _leads_on(steps[emptied]):
@@ -38,10 +38,6 @@ def taken_up(steps: Sequence[AnyStep]) -> list[int]:
 
 def _leads_on(step: AnyStep) -> bool:
     return isinstance(step, Step) and step.object.cls == "filter" and is_switch(step.object)
-
-
-def _takes_up(step: AnyStep) -> bool:
-    return step.op is Op.DELETE and cls_of(step) in _LAST
 
 
 _LAST = frozenset({"filter", "tclass", "action"})

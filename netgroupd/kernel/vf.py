@@ -99,12 +99,9 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         for _, start, end in walk(told[_LIST]) if _LIST in told else ():
             function = attributes(told[_LIST], start, end)
             if _MAC in function:
-                found.append(Object("vf", (name, _number(function)), _read(function)))
+                number = int.from_bytes(function[_MAC][:4], "little")
+                found.append(Object("vf", (name, number), _read(function)))
     return found
-
-
-def _number(function: Told) -> int:
-    return int.from_bytes(function[_MAC][:4], "little")
 
 
 def _read(function: Told) -> dict[str, Value]:

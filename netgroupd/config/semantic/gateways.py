@@ -50,7 +50,7 @@ def unfit_gateways(checked: Checked) -> None:
             address.is_multicast
             or address.is_unspecified
             or way.via == _LAST
-            or (address.is_loopback and _is_near(way))
+            or (address.is_loopback and ":" in way.via and not way.onlink)  # that of IPv6 is looked for
         ):
             what = f"{way.via} is no host, and cannot be a gateway"
         elif link := own.get((way.via, _domain(obj, way, checked))):  # the kernel takes that of IPv4
@@ -68,11 +68,6 @@ def missing_gateways(checked: Checked) -> None:
         if said.get("dev") and entry.record.whole:
             what = f"{told(obj.cls, obj.key)} has no gateway (via) that could be on its link"
             checked.refuse(obj, "onlink" if field == "via" else field, what)
-
-
-def _is_near(way: Gateway) -> bool:
-    """Whether a gateway of IPv6 is looked for."""
-    return ":" in way.via and not way.onlink
 
 
 def _own(checked: Checked, named: Set[str]) -> dict[tuple[str, str], str]:

@@ -58,11 +58,8 @@ def _state(content: Content) -> State | None:
 
 def _is(desired: Desired, state: State | None) -> bool:
     """Whether a generation is what is ``desired``, whatever its text; comments and order mean nothing."""
-    return state is not None and _mean_the_same(desired.state, state)
-
-
-def _mean_the_same(one: State, other: State) -> bool:
-    return _groups(one) == _groups(other) and _objects(one) == _objects(other)
+    wanted = desired.state
+    return state is not None and _groups(wanted) == _groups(state) and _objects(wanted) == _objects(state)
 
 
 def _groups(state: State) -> dict[str, object]:

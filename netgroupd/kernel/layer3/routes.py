@@ -364,10 +364,6 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     yield message.request(RTM_NEWROUTE, message.NLM_F_CREATE | _how(one), *body)
 
 
-def _is_ours(route: Object | None) -> bool:
-    return route is not None and UNOWNED not in route.attrs
-
-
 def _behind(step: Step) -> int:
     return message.NLM_F_APPEND if BEHIND in step.object.attrs else 0
 
@@ -376,7 +372,7 @@ def _how(step: Step) -> int:
     """In place of which others a route comes: what of IPv4 is there by now stays."""
     if step.op is Op.CHANGE:
         return message.NLM_F_REPLACE
-    if step.object.key[0] != "inet" or not _is_ours(step.after):
+    if step.object.key[0] != "inet" or step.after is None or UNOWNED in step.after.attrs:
         return message.NLM_F_EXCL
     return _behind(step)
 

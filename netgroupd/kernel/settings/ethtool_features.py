@@ -159,8 +159,8 @@ def configure(generic: Generic, link: bytes, name: str, attrs: Attrs, *, strict:
     before = decoded[0]
     value, mask, at_once = _wanted(attrs, before, numbers)
     if fixed := (value ^ before.active) & mask & ~before.changeable:
-        told = _named(fixed, attrs, before, numbers)
-        raise OSError(errno.EOPNOTSUPP, f"{told} of {name} cannot be changed: it is fixed {_state(before, fixed)}")
+        told, state = _named(fixed, attrs, before, numbers), _ON if before.active & fixed else _OFF
+        raise OSError(errno.EOPNOTSUPP, f"{told} of {name} cannot be changed: it is fixed {state}")
     size = max(numbers.values()) + 1
     mask &= before.changeable
     unmet = _set(generic, link, size, value, mask) & (at_once if strict else 0)
@@ -168,10 +168,6 @@ def configure(generic: Generic, link: bytes, name: str, attrs: Attrs, *, strict:
         _set(generic, link, size, before.wanted, mask)
         told, state = _named(unmet, attrs, before, numbers), _OFF if value & unmet else _ON
         raise OSError(errno.EINVAL, f"{told} of {name} stays {state}: it depends on other features of it")
-
-
-def _state(before: Features, bits: int) -> str:
-    return _ON if before.active & bits else _OFF
 
 
 def _wanted(attrs: Attrs, features: Features, numbers: Mapping[str, int]) -> tuple[int, int, int]:
