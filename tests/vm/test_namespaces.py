@@ -268,7 +268,7 @@ def test_namespace_that_is_not_there_is_named_with_its_line(desk: Desk) -> None:
     for ask in (engine.diff, engine.apply):
         with pytest.raises(ConfigError) as caught:
             ask()
-        told = "all.yaml:3:1: there is no network namespace 'green', for 'e'; make it with `ip netns add green`"
+        told = "all.yaml:3:3: there is no network namespace 'green', for 'e'; make it with `ip netns add green`"
         assert str(caught.value).endswith(told)
     assert not places()
 

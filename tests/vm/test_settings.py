@@ -21,7 +21,7 @@ def refused(engine: Engine) -> list[str]:
     return said[0]
 
 
-def test_settings_that_there_are_not_are_told_by_their_lines_before_anything_is_done(engine_in: EngineIn) -> None:
+def test_settings_that_there_are_not_are_told_by_their_places_before_anything_is_done(engine_in: EngineIn) -> None:
     engine = engine_in(
         "here",
         "links:\n"
@@ -32,12 +32,12 @@ def test_settings_that_there_are_not_are_told_by_their_lines_before_anything_is_
         "  net.ipv4: {ip_forwad: 1, ip_forward: 1, cnf.all.rp_filter: 1, ip_nonlocal_bind.all: 1}\n",
     )
     assert sorted(refused(engine)) == [
-        "2:1: there is no kernel setting net/ipv4/conf/d1/rp_fliter; did you mean 'rp_filter'?",
-        "3:1: there is no kernel setting net/ipv6/neigh/d4/mcast_solict; did you mean 'mcast_solicit'?",
-        "5:1: there is no kernel setting net/ipv4/neigh/all/gc_stale_time; ",
-        "6:1: there is no kernel setting net/ipv4/cnf/all/rp_filter; did you mean 'conf'?",
-        "6:1: there is no kernel setting net/ipv4/ip_forwad; did you mean 'ip_forward'?",
-        "6:1: there is no kernel setting net/ipv4/ip_nonlocal_bind/all; did you mean 'ip_nonlocal_bind'?",
+        "2:34: there is no kernel setting net/ipv4/conf/d1/rp_fliter; did you mean 'rp_filter'?",
+        "3:30: there is no kernel setting net/ipv6/neigh/d4/mcast_solict; did you mean 'mcast_solicit'?",
+        "5:3: there is no kernel setting net/ipv4/neigh/all/gc_stale_time; ",
+        "6:14: there is no kernel setting net/ipv4/ip_forwad; did you mean 'ip_forward'?",
+        "6:43: there is no kernel setting net/ipv4/cnf/all/rp_filter; did you mean 'conf'?",
+        "6:65: there is no kernel setting net/ipv4/ip_nonlocal_bind/all; did you mean 'ip_nonlocal_bind'?",
     ]
     assert "dummy" not in here("ip link show type dummy")
     assert not engine.history()
