@@ -48,7 +48,7 @@ def _both(actual: State, desired: State) -> State:
     both = State(desired.of("link").values())
     for link in actual.of("link").values():
         wanted = desired.link(link.name)
-        both.add(link._replace(attrs={**link.attrs, **wanted.attrs}) if wanted else link)
+        both.add(link.having(wanted.attrs) if wanted else link)
     return both
 
 

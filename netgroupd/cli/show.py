@@ -163,12 +163,12 @@ def _brief(obj: Object, wanted: State) -> Object:
         shown = obj.attrs if "handle" in said else obj.without("handle").attrs
         return obj._replace(attrs={name: as_asked(name, value, said.get(name)) for name, value in shown.items()})
     if obj.cls in _AS_ASKED and (told := wanted.of(obj.cls).get(obj.key)):
-        return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in told.attrs})
+        return obj.only(told.attrs)
     if obj.cls != "link":
         return obj
     asked = wanted.link(obj.name)
     names = _ALWAYS | asked.attrs.keys() if asked else _ALWAYS
-    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in names})
+    return obj.only(names)
 
 
 def _plain(obj: Object) -> dict[str, object]:

@@ -69,7 +69,7 @@ class _Asked:
         return found._replace(made=(*found.made, self.made), missing=(*found.missing, *self._missing))
 
     def _with(self, ways: tuple[Attrs, ...]) -> Object:
-        return self._step.object._replace(attrs={**self._step.object.attrs, self._field: ways})
+        return self._step.object.having({self._field: ways})
 
     def _way(self, want: Object) -> Attrs:
         return {self._field: want.attrs[self._field]}
@@ -102,13 +102,9 @@ def _nexthop_of(refused: Refused) -> Value:
 
 def _answers(kernel: Connection, steps: Sequence[Step]) -> list[Refusal | None]:
     """What the kernel says to each of the steps; those behind one that was refused are sent too."""
-    optional = [step._replace(after=_optional(step.object)) for step in steps]
+    optional = [step._replace(after=step.object.having({"optional": True})) for step in steps]
     refused = {each.step.object[:2]: each.refusal for each in kernel.apply(optional) if isinstance(each.step, Step)}
     return [refused.get(step.object[:2]) for step in optional]
-
-
-def _optional(obj: Object) -> Object:
-    return obj._replace(attrs={**obj.attrs, "optional": True})
 
 
 def _is_of_several(step: Step) -> bool:

@@ -10,7 +10,7 @@ Instances of one range share what they have in common, so ``attrs`` must never
 be modified once it is in an object: 500,000 links are a matter of memory.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -45,6 +45,14 @@ class Object(NamedTuple):
     def name(self) -> str:
         """The first field of the key: the name of a link, the link of an address."""
         return str(self.key[0])
+
+    def having(self, attrs: Attrs) -> "Object":
+        """The same with these attributes, in place of what it had of them."""
+        return self._replace(attrs={**self.attrs, **attrs})
+
+    def only(self, names: Container[str]) -> "Object":
+        """The same with no other attributes than some."""
+        return self._replace(attrs={name: value for name, value in self.attrs.items() if name in names})
 
     def without(self, *names: str) -> "Object":
         """The same without some attributes."""

@@ -115,7 +115,7 @@ def drop_unreachable(attainable: State, desired: State) -> None:
         if members and not left:
             gone.add(str(key[0]))
         elif len(left) < len(members):
-            attainable.add(obj._replace(attrs={**obj.attrs, "group": left}))
+            attainable.add(obj.having({"group": left}))
     waiting = desired.of("address").keys() - attainable.of("address").keys()
     sources = set(map(plain_address, waiting))
     networks = networks_of(waiting) - networks_of(attainable.of("address"))

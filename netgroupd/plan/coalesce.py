@@ -284,5 +284,5 @@ def _delete_singly(steps: list[Step], members: Members) -> list[AnyStep]:
 def _to_scratch(step: Step, scratch: int) -> Step:
     before = step.object
     attrs: dict[str, Value] = {"group": scratch}
-    after = before._replace(attrs={**before.attrs, **attrs})
+    after = before.having(attrs)
     return Step(Op.CHANGE, before, after, attrs, "to be deleted with others in one message")

@@ -108,7 +108,7 @@ class Defaults:
     def _is_put_into(self, name: str, vid: Value, lost: str) -> bool:
         """Whether a link comes to its bridge, for a moment leaves it, or is moved as the default becomes another."""
         have, want = self._actual.link(name), self._desired.link(name)
-        link = have._replace(attrs={**have.attrs, **(want.attrs if want else NOTHING)}) if have else want
+        link = have.having(want.attrs if want else NOTHING) if have else want
         if link is None or not bridge_of(link):
             return False
         comes = have is None or bridge_of(have) != bridge_of(link)
@@ -141,4 +141,4 @@ class Defaults:
             yield Step(Op.CREATE, None, Object("bridge_vlan", key, told), told, why)
         elif have and not given and not have.attrs.get("pvid"):
             told = _PVID if had == gets else told
-            yield Step(Op.CHANGE, have, have._replace(attrs={**have.attrs, **told}), told, why)
+            yield Step(Op.CHANGE, have, have.having(told), told, why)

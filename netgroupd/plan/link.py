@@ -212,7 +212,7 @@ class _Comparison:
             self.changed[have.name] = free = {**free, "master": None}
             self.leaving[have.name] = have._replace(attrs={**kept, **free})
             return
-        after = have._replace(attrs={**have.attrs, **free})
+        after = have.having(free)
         self.let_go.append(Step(Op.CHANGE, have, after, free, _LET_GO))
 
     def _take_along(self) -> None:

@@ -252,7 +252,7 @@ class _Cut:
         have, want, attrs = step.before, step.object, step.attrs
         assert have is not None
         if want.name in self.nameless:
-            have = have._replace(attrs={**have.attrs, "mac": NO_MAC})  # as it is by then
+            have = have.having({"mac": NO_MAC})  # as it is by then
         down = want.name in self.down
         manner = Manner(
             down,

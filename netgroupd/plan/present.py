@@ -349,7 +349,7 @@ def _without_secret(step: AnyStep) -> AnyStep:
     if not isinstance(step, Step) or step.object.cls != "sysctl" or not is_secret(step.object.key[0]):
         return step
     hidden: Attrs = {"value": _HIDDEN}
-    before, after = (side and side._replace(attrs={**side.attrs, **hidden}) for side in (step.before, step.after))
+    before, after = (side and side.having(hidden) for side in (step.before, step.after))
     return step._replace(before=before, after=after, attrs=hidden if step.attrs else step.attrs)
 
 

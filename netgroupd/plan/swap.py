@@ -55,7 +55,7 @@ def _given_names(steps: list[Step]) -> tuple[list[Step], list[Step]]:
         given.append(step._replace(attrs={"altnames": kept}))
         done = {"altnames"} if len(kept) == len(wants) else frozenset[str]()
         if attrs := {name: value for name, value in step.attrs.items() if name not in done}:
-            left.append(step._replace(before=before._replace(attrs={**before.attrs, "altnames": kept}), attrs=attrs))
+            left.append(step._replace(before=before.having({"altnames": kept}), attrs=attrs))
     return given, left
 
 

@@ -26,7 +26,7 @@ def as_below(want: Object, wants: Mapping[Key, Object], haves: Mapping[Key, Obje
             return bool(have.attrs.get("up"))
         return said is not None and _is_unsaid(said) and comes_up(said)
 
-    return want._replace(attrs={**want.attrs, "up": True}) if _is_unsaid(want) and comes_up(want) else want
+    return want.having({"up": True}) if _is_unsaid(want) and comes_up(want) else want
 
 
 def _is_unsaid(link: Object) -> bool:

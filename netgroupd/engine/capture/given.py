@@ -15,7 +15,7 @@ def as_given(actual: State, elsewhere: frozenset[str]) -> tuple[State, list[str]
     found = {key: link for key, link in actual.of("link").items() if _is_given(link, elsewhere)}
     if not found:
         return actual, []
-    links = {key: link._replace(attrs={**link.attrs, "kind": ""}) for key, link in found.items()}
+    links = {key: link.having({"kind": ""}) for key, link in found.items()}
     said = actual.having(link={**actual.of("link"), **links})
     names = ", ".join(f"{link.name} ({kind_of(link)})" for link in found.values() if link.name.isprintable())
     why = "their kind is unknown, or a part of them is in another network namespace"

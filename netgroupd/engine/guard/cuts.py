@@ -254,7 +254,7 @@ class _Links:
             found = self._kernel.dump(Selection(links=frozenset(missing))).of("link")
             for key, link in found.items():
                 ours = self.there.get(key, link)
-                self.there[key] = link._replace(attrs={**link.attrs, **ours.attrs})
+                self.there[key] = link.having(ours.attrs)
             self._asked |= missing
             masters = {str(link.attrs["master"]) for link in found.values() if link.attrs.get("master")}
             missing = masters.union(*map(below, found.values())) - self._asked

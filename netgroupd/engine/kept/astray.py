@@ -24,7 +24,7 @@ _ABOUT = ("iif", "oif")
 
 def led_astray(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Loss:
     """What others have of such rules, of actions that they share, and of tunnels."""
-    found = tuple(obj._replace(attrs={**obj.attrs, _LED: True}) for obj in _led(kernel, plan, goal, actual, mine))
+    found = tuple(obj.having({_LED: True}) for obj in _led(kernel, plan, goal, actual, mine))
     again = "leads to links that are made anew, and does so again"
     return Loss(Theirs(found), _on_links_again(found, goal), "leads to links that go, and to nothing then", again)
 
@@ -94,7 +94,7 @@ def _tunnels(kernel: Connection, tunnels: Sequence[Object], mine: Mine) -> Itera
     for tunnel in tunnels:
         now, dev = there.get(tunnel.key), tunnel.attrs["dev"]
         if now and not kernel.has_link(str(now.attrs.get("dev") or "")) and kernel.has_link(str(dev)):
-            yield Step(Op.CHANGE, now, now._replace(attrs={**now.attrs, "dev": dev, "optional": True}), {"dev": dev})
+            yield Step(Op.CHANGE, now, now.having({"dev": dev, "optional": True}), {"dev": dev})
 
 
 def _without_way(attrs: Attrs) -> tuple[dict[str, object], ...]:

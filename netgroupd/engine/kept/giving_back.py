@@ -73,7 +73,7 @@ class Return:
         least = self._least(given) if any(map(_has_mtu_of_ports, found)) else {}
         for obj in found:
             if _has_mtu_of_ports(obj):
-                obj = obj._replace(attrs={**obj.attrs, "mtu": least.get(obj.name, ALONE)})  # noqa: PLW2901
+                obj = obj.having({"mtu": least.get(obj.name, ALONE)})  # noqa: PLW2901
             yield obj
 
     def _least(self, given: Mapping[Key, Attrs]) -> dict[Value, int]:

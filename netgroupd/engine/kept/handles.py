@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Handles of rules that come back: those that they had, unless others of their preference have got them meanwhile."""
 
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Key, State
 
 
 def leave_handles(goal: State, actual: State) -> None:
@@ -14,8 +14,6 @@ def leave_handles(goal: State, actual: State) -> None:
         if "handle" in rule.attrs and held.get((*key[:4], rule.attrs["handle"]), key) != key
     }
     if taken:
-        goal.classes["filter"] = {key: _unnumbered(rule) if key[:4] in taken else rule for key, rule in rules.items()}
-
-
-def _unnumbered(rule: Object) -> Object:
-    return rule._replace(attrs={**rule.attrs, "handle": 0})
+        goal.classes["filter"] = {
+            key: rule.having({"handle": 0}) if key[:4] in taken else rule for key, rule in rules.items()
+        }

@@ -67,4 +67,4 @@ def _is_card(actual: State, name: str) -> bool:
 def _add(actual: State, found: State) -> None:
     for obj in found:
         known = actual.of(obj.cls).get(obj.key)
-        actual.add(obj._replace(attrs={**obj.attrs, **known.attrs}) if known else obj)
+        actual.add(obj.having(known.attrs) if known else obj)

@@ -6,7 +6,7 @@ earlier generation alone would leave what the later ones gave.  So each generati
 keeps what it changed of objects that were there before it.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import NamedTuple
 
@@ -123,9 +123,9 @@ class Replaced(NamedTuple):
             if before := found.get(was[:2]):
                 first, last = before
                 if _was_another(first):  # what it had not then, another one had in its place
-                    was, made = (_only(first.attrs, obj) for obj in (was, made))  # noqa: PLW2901
-                known = _only(last.attrs.keys() - (was.attrs.keys() - made.attrs.keys()), last)
-                was = was._replace(attrs={**was.attrs, **first.attrs})  # noqa: PLW2901  # joined
+                    was, made = (obj.only(first.attrs) for obj in (was, made))  # noqa: PLW2901
+                known = last.only(last.attrs.keys() - (was.attrs.keys() - made.attrs.keys()))
+                was = was.having(first.attrs)  # noqa: PLW2901  # joined
                 made = made._replace(attrs={**known.attrs, **made.attrs})  # noqa: PLW2901
             found[was[:2]] = was, made
         return self._of(found.values())
@@ -163,10 +163,6 @@ class Replaced(NamedTuple):
 def _was_another(was: Object) -> bool:
     """Whether a change has made something of another kind in place of a link or a nexthop."""
     return "kind" in was.attrs or (was.cls == "nexthop" and "group" in was.attrs)
-
-
-def _only(names: Container[str], obj: Object) -> Object:
-    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in names})
 
 
 def _rows(obj: Object) -> Object:

@@ -8,7 +8,7 @@ from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Connection
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.route import BEHIND
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Key, State
 from netgroupd.plan.compare import UNOWNED
 
 
@@ -18,7 +18,7 @@ def placed(kernel: Connection, before: Snapshot) -> Snapshot:
     if not ours:
         return before
     first = kernel.dump(Selection(frozenset({"route"}), held={"route": ours})).of("route")
-    objects = (_behind(obj) if obj.cls == "route" and obj.key in first else obj for obj in before.objects)
+    objects = (obj.having({BEHIND: True}) if obj.cls == "route" and obj.key in first else obj for obj in before.objects)
     return before._replace(objects=tuple(objects))
 
 
@@ -34,7 +34,3 @@ def without_beside(actual: State, before: Snapshot) -> State:
 def _ours(before: Snapshot) -> frozenset[Key]:
     routes = (obj for obj in before.objects if obj.cls == "route" and obj.key[0] == "inet")
     return frozenset(obj.key for obj in routes if UNOWNED not in obj.attrs)
-
-
-def _behind(route: Object) -> Object:
-    return route._replace(attrs={**route.attrs, BEHIND: True})

@@ -126,7 +126,7 @@ def _with_ports(
 
 def as_had(obj: Object) -> Object:
     """One that was there, with all that it was."""
-    return obj._replace(attrs={**obj.attrs, _HAD: True})
+    return obj.having({_HAD: True})
 
 
 def is_had(was: Object) -> bool:

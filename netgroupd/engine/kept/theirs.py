@@ -199,7 +199,7 @@ def _staying(kernel: Connection, objects: list[Object], mine: Mine) -> Iterator[
         now = there.of(obj.cls).get(obj.key)
         lost = {name: value for name, value in obj.attrs.items() if now and not same(name, value, now.attrs.get(name))}
         if now and lost:
-            yield Step(Op.CHANGE, now, now._replace(attrs={**now.attrs, **lost, "optional": True}), lost)
+            yield Step(Op.CHANGE, now, now.having({**lost, "optional": True}), lost)
 
 
 def _step(obj: Object) -> Step:
@@ -208,7 +208,7 @@ def _step(obj: Object) -> Step:
     So are a group without some of its members, and a route of IPv6 without some of its ways or the address that it
     sends from.
     """
-    want = obj._replace(attrs={**obj.attrs, "optional": True})
+    want = obj.having({"optional": True})
     if obj.cls == "bridge_vlan" and not obj.attrs:
         return Step(Op.DELETE, obj, want)  # by what comes after it a step says that it is optional
     lessened = "group" in obj.attrs or (obj.cls == "route" and not is_ipv4(obj) and not _IN_PART.isdisjoint(obj.attrs))

@@ -116,7 +116,7 @@ class FakeKernel(FakeCards):
 
     def _marked(self, obj: Object) -> Object:
         protocol = self._unmarked.get((obj.cls, obj.key)) if obj.cls in _MARKED else None
-        return obj if protocol is None else obj._replace(attrs={**obj.attrs, UNOWNED: protocol})
+        return obj if protocol is None else obj.having({UNOWNED: protocol})
 
     def add_away(self, state: State, away: Away, selection: Selection) -> None:
         """There is one network namespace here."""
@@ -307,7 +307,7 @@ class FakeKernel(FakeCards):
         if old is not new and "vrf" in (kind_of(old), kind_of(new)):
             self._flush(link.name)
         if old is not new and kind_of(old) in ("bond", "team"):
-            self.state.add(link._replace(attrs={**link.attrs, "up": False}))
+            self.state.add(link.having({"up": False}))
             self._down(link.name)
         if old is not new and kind_of(old) == "bridge":
             self._drop(link.name, lambda obj: obj.cls in ("fdb", "mdb", "bridge_vlan"))
@@ -316,13 +316,13 @@ class FakeKernel(FakeCards):
         self._flush(name)
         for upper, _ in list(carried_down([name], self.state.of("link"))):
             link = self.state.classes["link"][upper,]
-            self.state.add(link._replace(attrs={**link.attrs, "up": False}))
+            self.state.add(link.having({"up": False}))
             self._flush(upper)
 
     def _carry_up(self, name: str) -> None:
         for upper, _ in list(carried_down([name], self.state.of("link"))):
             link = self.state.classes["link"][upper,]
-            self.state.add(link._replace(attrs={**link.attrs, "up": True}))
+            self.state.add(link.having({"up": True}))
 
     def _flush(self, name: str) -> None:
         """IPv6 addresses, routes and neighbours do not survive their link's going down."""
@@ -342,10 +342,10 @@ class FakeKernel(FakeCards):
             lower = self.state.classes["link"][name,]
             larger = mtu_of({}, link) > mtu_of({}, lower)
             if link.attrs.get("link") == name and ((kind_of(link) == "vlan" and larger) or kind_of(link) == "ipvlan"):
-                self.state.add(link._replace(attrs={**link.attrs, "mtu": lower.attrs["mtu"]}))
+                self.state.add(link.having({"mtu": lower.attrs["mtu"]}))
         for port in list(resized_ports({name}, self.state.of("link"))):
             link = self.state.classes["link"][port,]
-            self.state.add(link._replace(attrs={**link.attrs, "mtu": self.state.classes["link"][name,].attrs["mtu"]}))
+            self.state.add(link.having({"mtu": self.state.classes["link"][name,].attrs["mtu"]}))
 
     def _keep(self, obj: Object) -> None:
         if is_out(obj):
@@ -386,7 +386,7 @@ def _in_part(obj: Object, selection: Selection) -> Object:
     """As much of a link as matters."""
     if obj.cls != "link" or selection.rows is None:
         return obj
-    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in selection.rows})
+    return obj.only(selection.rows)
 
 
 def _names(value: Value) -> frozenset[str]:

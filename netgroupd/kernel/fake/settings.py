@@ -24,7 +24,7 @@ def write(written: Object, settings: dict[Key, Object]) -> None:
             value = _STABLE_PRIVACY
         # A router accepts no redirects.
         said = str(int(value == "0")) if setting == _REDIRECTS else value
-        settings[key] = other._replace(attrs={**other.attrs, "value": said})
+        settings[key] = other.having({"value": said})
 
 
 def lacks_ipv6(link: Object, settings: Mapping[Key, Object]) -> int:

@@ -75,7 +75,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     noted = _Noted(set(), set())
     chosen = dump_objects(context, asked, partial(_decode, wanted, noted), "dump of forwarding entries")
     if noted.filled:
-        chosen = [_of_somebody(obj) if obj.name in noted.filled else obj for obj in chosen]
+        chosen = [obj.having({UNOWNED: None}) if obj.name in noted.filled else obj for obj in chosen]
     if not chosen:
         return []
     names = frozenset(obj.name for obj in chosen)
@@ -92,10 +92,6 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return _told_apart(left)
 
 
-def _of_somebody(obj: Object) -> Object:
-    return obj._replace(attrs={**obj.attrs, UNOWNED: None})
-
-
 def _links(context: Context, names: Set[str] = frozenset(), *, everything: bool = False) -> list[Object]:
     """Some links and their masters, or all, with what matters here; what was seen of all by others stays theirs."""
     apart = context._replace(seen=None)
@@ -109,7 +105,7 @@ def _told_apart(found: Collection[Object]) -> list[Object]:
     entries: dict[Key, Object] = {}
     for obj in found:
         several = obj.key in entries
-        entries[obj.key] = obj._replace(attrs={**obj.attrs, UNSAID: True}) if several else obj
+        entries[obj.key] = obj.having({UNSAID: True}) if several else obj
     return list(entries.values())
 
 

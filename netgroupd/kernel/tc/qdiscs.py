@@ -58,7 +58,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         elif obj.key[1] != CLSACT:
             found += [obj] if (obj.name, ROOT) in selection.hooks else []
         elif (in_use := _in_use(context, obj, selection.hooks)) is not None:
-            found.append(obj._replace(attrs={**obj.attrs, "in_use": in_use}))
+            found.append(obj.having({"in_use": in_use}))
     return found
 
 

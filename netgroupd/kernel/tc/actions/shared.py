@@ -42,7 +42,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     asked = [message.request(RTM_GETACTION, 0, _HEADER, _named(kind, index)) for kind, index in named]
     told = context.socket.ask_all(asked, lambda _kind, payload: bytes(payload))
     found = (read for payload in told for read in _read(payload, context.names))
-    return [obj if stands else obj._replace(attrs={**obj.attrs, OF_RULES: True}) for obj, stands in found]
+    return [obj if stands else obj.having({OF_RULES: True}) for obj, stands in found]
 
 
 def _named(kind: str, index: int) -> bytes:
