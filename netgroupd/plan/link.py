@@ -29,10 +29,11 @@ _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
 _WHILE_DOWN = (Change.DOWN, Change.EMPTY)
 _WITHOUT_PORTS = (Change.VACANT, Change.EMPTY)
 _LET_GO = "no file mentions it any more"
-# What is told of one link, and of several.
-_NOT_PUT_THERE = ("which no file has put there, loses its master", "which no file has put there, lose their master")
-_NOT_MENTIONED = ("which no file mentions, loses its master", "which no file mentions, lose their master")
-_OF_OTHERS = ("which is not netgroupd's, goes with", "which are not netgroupd's, go with")
+_OF_SEVERAL = {  # what is told of one link, and what of several
+    "which no file has put there, loses its master": "which no file has put there, lose their master",
+    "which no file mentions, loses its master": "which no file mentions, lose their master",
+    "which is not netgroupd's, goes with": "which are not netgroupd's, go with",
+}
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 
 
@@ -74,14 +75,15 @@ def _doubtful(desired: State, actual: State) -> Iterable[tuple[Key, Object]]:
     return [(key, want) for key, want in wants.items() if key in changed] if changed else ()
 
 
-def _told(lost: Mapping[tuple[str, str], Sequence[tuple[str, str]]]) -> Iterator[str]:
+def _told(lost: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
     """What links lose by others, each with that one, as sentences about ranges of them."""
     if lost:
         from netgroupd.plan.fold import field_text, fold, name_text  # noqa: PLC0415  # seldom needed
 
         for what, links in lost.items():
             for found in fold(links):
-                yield f"{name_text(found)}, {what[found.size > 1]} {field_text(found, 1)}"
+                said = _OF_SEVERAL.get(what, what) if found.size > 1 else what
+                yield f"{name_text(found)}, {said} {field_text(found, 1)}"
 
 
 class _Comparison:
@@ -102,7 +104,7 @@ class _Comparison:
         self.down: dict[str, str] = {}  # and why
         self.released: set[str] = set()
         self.problems: list[Problem] = []
-        self.lost: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+        self.lost: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
 
     def result(self, *, whole: bool) -> LinkChanges:
         """All changes, or the first and what goes with it."""
@@ -246,7 +248,7 @@ class _Comparison:
             return
         self.fate.gone[name] = f"{name} is deleted"
         if not self.owned.made(link):
-            self.lost[_OF_OTHERS].append((name, lower))
+            self.lost["which is not netgroupd's, goes with"].append((name, lower))
 
     def _reattach(self) -> None:
         """Make the ports that stay ports again, when their master is recreated."""
@@ -268,9 +270,9 @@ class _Comparison:
             if master not in self.fate.gone or have.name in self.fate.gone:
                 continue
             if have.key in self.want and master not in self.replaced and not self.owned.names_port(master, have.name):
-                self.lost[_NOT_PUT_THERE].append((have.name, str(master)))
+                self.lost["which no file has put there, loses its master"].append((have.name, str(master)))
             if have.key not in self.want and (master in self.replaced or not self.owned.made(have)):
-                self.lost[_NOT_MENTIONED].append((have.name, str(master)))
+                self.lost["which no file mentions, loses its master"].append((have.name, str(master)))
             kind = kind_of(self.have.get((master,)))
             if kind == "vrf":
                 self.fate.cycled[have.name] = f"{have.name} leaves {master}"
