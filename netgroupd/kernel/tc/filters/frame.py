@@ -34,13 +34,19 @@ class Frame(NamedTuple):
     info: int
     front: bytes
     begin: bytes
-    end: bytes
+    more: bytes
+    actions: bytes
 
-    def around(self, size: int, form: Form) -> tuple[bytes, bytes]:
-        """What stands before and behind a match of ``size`` bytes in the message that makes a rule, with no handle."""
+    @property
+    def end(self) -> bytes:
+        """What is behind a match."""
+        return self.more + self.actions
+
+    def around(self, size: int, form: Form, flags: int) -> tuple[bytes, bytes]:
+        """What stands before and behind a match of ``size`` bytes in a message with ``flags``, and with no handle."""
         header = self.place.header(info=self.info)
         options = nest(OPTIONS, self.begin, bytes(size), self.end)
-        whole = form(message.request(RTM_NEWTFILTER, NEW, header, self.front, options))
+        whole = form(message.request(RTM_NEWTFILTER, flags, header, self.front, options))
         start = len(whole) - size - len(self.end)
         return whole[:start], whole[start + size :]
 
@@ -64,11 +70,6 @@ def handle_of(attrs: Attrs) -> int:
     return handle
 
 
-def alike(one: Attrs, other: Attrs) -> bool:
-    """Whether rules with these attributes differ in their handles alone."""
-    return one is other or {**one, "handle": 0} == {**other, "handle": 0}
-
-
 def frame(key: Key, attrs: Attrs, names: Names) -> Frame:
     """Lay out what rules of one hook, chain, preference and attributes have in common."""
     where, parent, chain, pref, _ = key
@@ -84,7 +85,6 @@ def frame(key: Key, attrs: Attrs, names: Names) -> Frame:
         u32(form.classid, handle_number(str(classid))) if classid is not None else b"",
         u32(form.flags, bits) if bits and form.flags else b"",
         u32(BPF_FLAGS, 1) if attrs.get("direct_action") else b"",
-        pack_actions(form.actions, attrs.get("actions"), names),
     ]
     return Frame(
         attrs,
@@ -95,6 +95,7 @@ def frame(key: Key, attrs: Attrs, names: Names) -> Frame:
         text(KIND, kind) + (u32(CHAIN, chain) if chain else b""),
         begin,
         b"".join(parts),
+        pack_actions(form.actions, attrs.get("actions"), names),
     )
 
 
