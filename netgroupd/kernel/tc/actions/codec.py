@@ -17,6 +17,7 @@ from netgroupd.kernel.netlink.message import attr, attributes, nest, text, u32, 
 from netgroupd.kernel.tc import programs
 from netgroupd.kernel.tc.actions import nat as actions_nat
 from netgroupd.kernel.tc.actions import pedit as actions_pedit
+from netgroupd.kernel.tc.actions import police as actions_police
 from netgroupd.kernel.tc.actions import tunnel as actions_tunnel
 from netgroupd.kernel.tc.actions.police import pack_police, police_counts, unpack_police
 from netgroupd.kernel.tc.actions.rows import packed, read, simple
@@ -206,6 +207,7 @@ def _unpack_bpf(_rest: bytes, found: Mapping[int, memoryview], _names: Names) ->
     return said | programs.current(said, found, _PROGRAM)
 
 
+_COUNTS = GENERIC.size - 8
 FORMS = {
     "gact": Form(2, _pack_gact, _unpack_gact),
     "mirred": Form(2, _pack_mirred, _unpack_mirred, 8),
@@ -323,11 +325,25 @@ def held(kind: str, options: Mapping[int, memoryview]) -> Held:
     return Held(kind, index, references, binds)
 
 
-def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Value]]:
-    """One action, whether it stands by itself or not; of a kind that netgroupd does not know, only which."""
-    found = attributes(payload)
-    kind = bytes(found[_KIND]).rstrip(b"\0").decode()
-    inside = attributes(found[_OPTIONS]) if _OPTIONS in found else {}
+class Structure(NamedTuple):
+    """Which attributes are the structure of an action and its times, and where in the first by how many it is held."""
+
+    number: int
+    times: int
+    counts: int
+
+
+def structure(kind: str, options: Mapping[int, memoryview]) -> Structure | None:
+    """That of an action by its options; None of a kind that netgroupd does not know."""
+    if kind == "police":
+        return Structure(actions_police.PARMS, actions_police.TIMES, actions_police.COUNTS)
+    if not (form := FORMS.get(kind)):
+        return None
+    return Structure(form.number_in(options), 2 if form.parms == 1 else 1, _COUNTS)
+
+
+def unpack_fields(kind: str, inside: Mapping[int, memoryview], names: Names) -> dict[str, Value]:
+    """What an action is by its options; of a kind that netgroupd does not know, only that."""
     fields: dict[str, Value] = {"kind": kind}
     if kind == "police":
         fields |= unpack_police(inside)
@@ -335,12 +351,24 @@ def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Va
         parms = bytes(inside[form.number_in(inside)])
         fields["control"] = control_text(GENERIC.unpack_from(parms)[2])
         fields |= form.unpack(parms[GENERIC.size :], inside, names)
-    if _COOKIE in found:
-        fields["cookie"] = bytes(found[_COOKIE]).hex()
+    return fields
+
+
+def unpack_of_any(found: Mapping[int, memoryview]) -> dict[str, Value]:
+    """What an action says that one of any kind may say."""
+    fields: dict[str, Value] = {"cookie": bytes(found[_COOKIE]).hex()} if _COOKIE in found else {}
     ways = int.from_bytes(found[_HW_STATS][:4], "little") if _HW_STATS in found else _EVERY_WAY
     fields["hw_stats"] = _HW_STATS_NAMES[ways]
     fields["no_percpu"] = bool(_FLAGS in found and found[_FLAGS][0] & _NO_PERCPU)
-    return held(kind, inside), fields
+    return fields
+
+
+def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Value]]:
+    """One action, whether it stands by itself or not; of a kind that netgroupd does not know, only which."""
+    found = attributes(payload)
+    kind = bytes(found[_KIND]).rstrip(b"\0").decode()
+    inside = attributes(found[_OPTIONS]) if _OPTIONS in found else {}
+    return held(kind, inside), unpack_fields(kind, inside, names) | unpack_of_any(found)
 
 
 def _unpack_one(payload: memoryview, names: Names) -> dict[str, Value]:

@@ -119,7 +119,7 @@ class Decoder:
             return None
         rule = self._described(rule, kind, options, handle)
         if kind == "flower" and UNSAID not in rule.attrs:
-            self._seen.note(payload, rule)
+            self._seen.note(payload, rule, self._names)
         return rule
 
     def begun(self, payload: bytes) -> Object:
