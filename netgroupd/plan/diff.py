@@ -32,7 +32,7 @@ from netgroupd.plan.readdressed import forgetting
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.stranded import Stranded
-from netgroupd.plan.tc import classes, tables, taken, turns
+from netgroupd.plan.tc import atomic, classes, tables, taken, turns
 from netgroupd.plan.tc.hooks import emptied_blocks
 from netgroupd.plan.tc.templates import holding
 
@@ -105,7 +105,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         if cls != "link" and cls not in _FIRST:
             found = run.of(cls)
             if cls == "filter":
-                found = turns.arrange(tables.arrange(found, desired, actual), desired, actual)
+                found = tables.arrange(found, desired, actual)
+                found = turns.arrange(found, desired, actual, atomic.unmet(found, actual))
             steps += found
     problems = (*links.problems, *run.problems.values())
     others = steps[len(links.steps) :]

@@ -4,7 +4,7 @@
 They come in the order of the file, in which they are made.  A new one is always the
 last, so those that are to come behind it are deleted and made again.  Of flower the
 kernel does not tell the order of the masks: there it is kept where rules are put
-back, which know their handles.  Linear.
+back, which know their handles, and in chains that packets do not come to yet.  Linear.
 """
 
 from collections import defaultdict
@@ -35,24 +35,29 @@ class Turns:
     def _haves(self) -> Mapping[Key, list[Object]]:
         return _by_preference(self._actual.of("filter").values())
 
-    def astray(self, wants: Collection[Object], made: Set[Key] = frozenset()) -> dict[Key, list[Object]]:
-        """By preference the rules that would not come in the order of ``wants`` beside those that are ``made``."""
+    def astray(
+        self, wants: Collection[Object], made: Set[Key] = frozenset(), unmet: Set[Key] = frozenset()
+    ) -> dict[Key, list[Object]]:
+        """By preference the rules that would not come in the order of ``wants`` beside those that are ``made``.
+
+        Of chains that no packet has come to (``unmet``) those of flower, too.
+        """
         # Of a million rules of one line the attributes are one mapping, which tells that none is asked in turn.
         attrs = [*map(_ATTRS, wants)]
-        if not any(map(_has_place, dict(zip(map(id, attrs), attrs, strict=True)).values())):
+        if not unmet and not any(map(_has_place, dict(zip(map(id, attrs), attrs, strict=True)).values())):
             return {}
-        told = (want for want in wants if _has_place(want[2]))
+        told = (want for want in wants if _has_place(want[2]) or (want[1][:3] in unmet and want[2]["kind"] == "flower"))
         found = {pref: _astray(rules, self._haves.get(pref, []), made) for pref, rules in _by_preference(told).items()}
         return {pref: rules for pref, rules in found.items() if rules}
 
 
-def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
-    """Add to the steps about filters what it takes for rules to come in their order."""
+def arrange(steps: list[Step], desired: State, actual: State, unmet: Set[Key] = frozenset()) -> list[Step]:
+    """Add to the steps about filters what it takes for rules to come in their order; ``unmet`` as ``astray`` has it."""
     wants = desired.of("filter")
     if not actual.of("filter"):
         return steps  # a million rules need not be looked at for nothing
     coming = {step.object.key: step for step in steps if _comes(step)}
-    astray = Turns(actual).astray(wants.values(), coming.keys())
+    astray = Turns(actual).astray(wants.values(), coming.keys(), unmet)
     if not astray:
         return steps
     again = {rule.key: rule for rules in astray.values() for rule in rules}
@@ -68,6 +73,17 @@ def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
 
 def _comes(step: Step) -> bool:
     return step.op is Op.CREATE or bool(step.why and step.after)
+
+
+def displaced(wants: Iterable[Object], made: Set[Key]) -> bool:
+    """Whether a mask of flower of the rules that are ``made`` beside the others would be asked in another turn."""
+    prefs = {key[:4] for key in made}
+    told = (want for want in wants if want.key[:4] in prefs and want.attrs.get("kind") == "flower") if prefs else ()
+    for rules in _by_preference(told).values():
+        last = [want for want in rules if want.key in made]
+        if _turns([*(want for want in rules if want.key not in made), *last]) != _turns(rules):
+            return True
+    return False
 
 
 def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
