@@ -216,3 +216,19 @@ def test_rule_that_another_line_has_too_is_told_with_both(again: str) -> None:
 def test_default_class_is_a_number_or_a_handle(default: str) -> None:
     found = desired(f"tc: {{lo: {{qdiscs: {{kind: htb, handle: '1:', default: {default}}}}}}}\n")
     assert attrs(found, "qdisc", "lo", "root")["default"] == 0x10
+
+
+_SEVERAL = (
+    "tc:\n  lo:\n    qdiscs: [{kind: drr, handle: '1:'}, {kind: %s, parent: '1:5', handle: '15:'}]\n"
+    "    classes: {classid: '[1,15]:5', quantum: 2000}\n"
+)
+
+
+def test_classes_of_several_qdiscs_are_of_the_kind_of_all_of_these() -> None:
+    found = desired(_SEVERAL % "drr").state.of("tclass")
+    assert {key[1]: one.attrs["kind"] for key, one in found.items()} == {"1:5": "drr", "15:5": "drr"}
+
+
+def test_classes_of_several_kinds_are_no_range() -> None:
+    hint = "describe its qdisc with this handle, or say which `kind` it is"
+    assert told(_SEVERAL % "hfsc") == [f"a.yaml:4:14: no qdisc here has such a class; {hint}"]

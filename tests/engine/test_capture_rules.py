@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""In which order rules of traffic control are written."""
+"""In which order rules of traffic control are written, and which classes together."""
 
 import pytest
 
@@ -39,3 +39,15 @@ def test_rules_that_are_asked_in_turn_are_a_range_where_they_count_up(marks: tup
     text = _rules("basic", *((0, {"match": f"meta(fwmark eq {mark})"}) for mark in marks))
     assert text.count("pref: 5") == (1 if want == "[1-3]" else len(marks))
     assert want in text
+
+
+@pytest.mark.parametrize(
+    ("below", "want"),
+    [("hfsc", ['{classid: "[1,15]:5"}']), ("drr", ['{classid: "1:5", kind: hfsc}', '{classid: "15:5", kind: drr}'])],
+)
+def test_classes_of_several_queues_are_a_range_where_these_are_of_one_kind(below: str, want: list[str]) -> None:
+    found: list[Object] = []
+    for parent, handle, kind in (("root", "1:", "hfsc"), ("1:5", "15:", below)):
+        found.append(Object("qdisc", ("v0", parent), {"kind": kind, "handle": handle}))
+        found.append(Object("tclass", ("v0", f"{handle}5"), {"kind": kind, "parent": handle}))
+    assert f"classes: [{', '.join(want)}]\n" in captured(State((CARD, *found)), {}, {})
