@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.request import Form, Run
-from netgroupd.kernel.rows import goal
 from netgroupd.kernel.tc import flower
 from netgroupd.kernel.tc.actions.codec import pack_actions
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
-from netgroupd.kernel.tc.filters.frame import NEW, Frame, frame, frames, handle_of
+from netgroupd.kernel.tc.filters.frame import NEW, Frame, Like, actions_of, frames, handle_of
 from netgroupd.kernel.tc.tcmsg import RTM_NEWTFILTER
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.chain import chain_of
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op, Step
@@ -45,10 +44,7 @@ class _Line(NamedTuple):
 
     def frame(self, names: Names) -> Frame:
         """What their messages share; raises UnknownLinkError and OSError."""
-        rule = self.first.object
-        if self.first.op is Op.CREATE:
-            return frames.of(rule.key, rule.attrs, names)
-        return frame(rule.key, goal(self.first), names)
+        return frames.of_step(self.first, names)
 
 
 def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Form) -> Run:
@@ -90,14 +86,18 @@ def _of_one_line(steps: Sequence[AnyStep], start: int, end: int) -> _Line | None
     first = steps[start]
     if not isinstance(first, Step) or not _makes(first):
         return None
-    like = _Like(first)
+    alike = Like(first)
+
+    def like(step: AnyStep) -> bool:
+        return isinstance(step, Step) and _makes(step) and alike(step)
+
     some = steps[start : end if start + 1 < end and like(steps[start + 1]) else start + 1]
     if first.op is Op.CREATE and like(some[-1]) and (matches := _of_them_all(some, first.object)):
         handle = handle_of(first.object.attrs)
         return _Line(first, matches, [handle] * len(matches) if handle else ())
     taken: list[Any] = [*takewhile(like, some)]
     handles = [handle_of((step.before or step.after).attrs) for step in taken]
-    actions = [*map(_actions_of, taken)]
+    actions = [*map(actions_of, taken)]
     matches = [_MATCH(step.after.key) for step in taken]
     return _Line(first, matches, handles if any(handles) else (), actions if len({*map(id, actions)}) > 1 else ())
 
@@ -123,36 +123,6 @@ def _makes(step: Step) -> bool:
     if step.after is None or step.after.cls != "filter" or step.after.attrs["kind"] != "flower":
         return False
     return step.before is None or (not step.why and step.before.attrs["kind"] == "flower")
-
-
-class _Like:
-    """Tells whether a step makes a rule that differs from the first in its match, handle and actions alone."""
-
-    def __init__(self, first: Step) -> None:
-        self._op, self._hook = first.op, first.object.key[:4]
-        self._said = [(attrs, _bare(attrs)) for attrs in _said_by(first)]
-
-    def __call__(self, step: AnyStep) -> bool:
-        if not isinstance(step, Step) or step.op is not self._op or not _makes(step):
-            return False
-        if step.object.key[:4] != self._hook:
-            return False
-        told = zip(_said_by(step), self._said, strict=True)
-        return all(attrs is first or _bare(attrs) == bare for attrs, (first, bare) in told)
-
-
-def _said_by(step: Step) -> tuple[Attrs, ...]:
-    """What says what a rule is to be; what comes first counts more."""
-    wanted = step.object.attrs
-    return (step.attrs, wanted, step.before.attrs) if step.before else (wanted,)
-
-
-def _bare(attrs: Attrs) -> Attrs:
-    return {**attrs, "handle": 0, "actions": ()}
-
-
-def _actions_of(step: Step) -> Value:
-    return next((attrs["actions"] for attrs in _said_by(step) if "actions" in attrs), ())
 
 
 def _tails(shared: Frame, actions: Sequence[Value], names: Names, room: int) -> list[bytes]:
