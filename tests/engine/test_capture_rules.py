@@ -24,6 +24,13 @@ def test_chains_and_hash_tables_are_in_order() -> None:
     assert _rules("u32", *reversed(places)) == _rules("u32", *places)
 
 
+def test_rules_of_one_mask_are_in_the_same_order_however_the_kernel_numbers_them() -> None:
+    wide, *whole = ((0, {"dst_ip": address}) for address in ("172.16.0.0/12", "192.0.2.1", "10.0.0.7"))
+    text = _rules("flower", wide, *whole)
+    assert text == _rules("flower", wide, *reversed(whole))
+    assert text.index("172.16.0.0/12") < text.index("10.0.0.7") < text.index("192.0.2.1")
+
+
 @pytest.mark.parametrize("kind", ["basic", "bpf", "flow"])
 def test_rules_are_in_the_order_in_which_they_came(kind: str) -> None:
     text = _rules(kind, (0, {"match": "two"}), (0, {"match": "one"}))

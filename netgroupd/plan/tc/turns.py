@@ -113,15 +113,19 @@ def several(rules: Iterable[Object]) -> frozenset[Key]:
     return frozenset(pref for pref, found in _by_preference(asked).items() if len(_turns(found)) > 1)
 
 
-def by_mask(rules: Iterable[Object]) -> list[Object]:
-    """The same, those of flower where the first of their preference with their mask is: among these no order counts."""
-    found = [*rules]
+def by_mask(rules: Iterable[Object], among: Callable[[Object], Any] = lambda _rule: 0) -> list[Object]:
+    """The same, those of flower where the first of their preference with their mask is.
+
+    Of one mask no order counts: there they are as ``among`` sorts them, or as they come.
+    """
     first: dict[tuple[Key, object], int] = {}
-    places = [
-        first.setdefault((rule.key[:4], _turn_of(rule)), place) if rule.attrs.get("kind") == "flower" else place
-        for place, rule in enumerate(found)
-    ]
-    return [found[place] for place in sorted(range(len(found)), key=places.__getitem__)]
+    placed: list[tuple[int, Any, Object]] = []
+    for place, rule in enumerate(rules):
+        if rule.attrs.get("kind") == "flower":
+            placed.append((first.setdefault((rule.key[:4], _turn_of(rule)), place), among(rule), rule))
+        else:
+            placed.append((place, 0, rule))
+    return [rule for *_, rule in sorted(placed, key=itemgetter(0, 1))]
 
 
 def _has_place(attrs: Attrs) -> bool:
