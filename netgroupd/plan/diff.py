@@ -32,7 +32,7 @@ from netgroupd.plan.readdressed import forgetting
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.stranded import Stranded
-from netgroupd.plan.tc import atomic, classes, tables, taken, turns
+from netgroupd.plan.tc import anew, atomic, classes, tables, taken, turns
 from netgroupd.plan.tc.hooks import emptied_blocks
 from netgroupd.plan.tc.templates import holding
 
@@ -282,6 +282,9 @@ class _Run:
             return _again(want, have, why)
         if why := self.stranded.why(have):
             return (Step(Op.CHANGE, have, want, want.attrs, why),)
+        if want.cls == "filter" and (problem := anew.unfit(want, have)):
+            self.problems[want.key] = problem
+            return ()
         if want.cls == "qdisc":
             attrs = {**attrs, **dict.fromkeys(sorted(cannot_stay(kind_of(want), want.attrs, have.attrs)))}
         why = "it was there before netgroupd" if UNOWNED in attrs else ""
