@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Flower rules of a dump, read by where their bytes are, once one of the same layout has been read in full.
+"""Rules of flower and u32 of a dump, read by where their bytes are, once one of the same layout has been read in full.
 
 Rules of one line differ in their handles, in the values that they match and in
 what their actions have counted.  All other bytes, lengths and masks among them,
@@ -18,7 +18,10 @@ from typing import Any, NamedTuple, TypeAlias
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.message import walk
 from netgroupd.kernel.tc import flower
+from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.actions.seen import Read, Remembered, changing, own
+from netgroupd.kernel.tc.classifiers import CLASSIFIERS
+from netgroupd.kernel.tc.filters.unsaid import TWICE
 from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS, Located, Place
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
@@ -27,7 +30,6 @@ from netgroupd.plan.compare import differing
 _SIZE = struct.Struct("=I12x")  # a message's own header
 _HANDLE = (8, 12)  # of struct tcmsg, between the link and the parent
 _NUMBER = 4  # bytes of each of these
-_ACTIONS = 3
 _MANY, _MOST = 32, 128  # rules in a row have actions each for itself: a row of them, and what no layout has helped with
 _LAYOUTS = 16  # of one length: there are rules of a few lines, seldom of more
 _MEMO = 1 << 16
@@ -36,6 +38,22 @@ _MADE: Callable[[tuple[Any, ...]], Object] = partial(tuple.__new__, Object)  # a
 
 Span = tuple[int, int]
 _Rows: TypeAlias = Sequence[tuple[bytes | int, ...]]
+
+
+class _Form(NamedTuple):
+    """Of one classifier the number of its actions, where what a rule matches is, and where it counts."""
+
+    actions: int
+    values: Callable[[memoryview, int, int], Iterator[tuple[int, int, str, flower.Read]]]
+    counts: Callable[[memoryview, int, int], Iterator[Span]] = lambda _payload, _start, _end: iter(())
+
+
+_FORMS = {
+    "flower": _Form(CLASSIFIERS["flower"].actions, flower.values),
+    "u32": _Form(CLASSIFIERS["u32"].actions, words.values, words.counts),
+}
+KINDS = frozenset(_FORMS)
+"""The classifiers whose rules are read so."""
 
 
 class _Base(NamedTuple):
@@ -150,7 +168,7 @@ class Seen:
         wants = [*map(self._expected.get, found)]
         keys = [want[1] if want else key for want, key in zip(wants, found, strict=True)]
         attrs: Iterable[Attrs] = repeat(base.attrs)
-        if self._handles or not base.are_as(wants):
+        if self._handles or base.attrs["kind"] in TWICE or not base.are_as(wants):
             attrs = [{**base.attrs, "handle": handle} for handle in map(layout.handle, rows)]
         if base.own:
             attrs = [{**each, "actions": own} for each, own in zip(attrs, base.actions(rows), strict=True)]
@@ -161,8 +179,9 @@ class Seen:
         alone = bool(rule.attrs["actions"]) and not self.actions.again
         if alone and not _MANY <= self.actions.alone < _MOST:
             return
+        form = _FORMS[str(rule.attrs["kind"])]
         start, end = next((start, end) for number, start, end in walk(payload, HEADER.size) if number == OPTIONS)
-        actions = next((span for number, *span in walk(payload, start, end) if number == _ACTIONS), [end, end])
+        actions = next((span for number, *span in walk(payload, start, end) if number == form.actions), [end, end])
         dropped = changing(payload[slice(*actions)])
         apart = own(payload[slice(*actions)], names) if alone else []
         if dropped is None or alone > bool(apart):
@@ -170,9 +189,10 @@ class Seen:
         if self._known >= _MEMO:
             self._layouts.clear()
             self._known = 0
-        values = sorted(flower.values(payload, start, end))
+        values = sorted(form.values(payload, start, end))
+        counted = [*_moved(dropped, actions[0]), *form.counts(payload, start, end)]
         spans = [_moved(one.spans, actions[0]) for one in apart]
-        layout = _Layout(len(payload), _moved(dropped, actions[0]), [*(value[:2] for value in values), *chain(*spans)])
+        layout = _Layout(len(payload), counted, [*(value[:2] for value in values), *chain(*spans)])
         known = self._same(layout, last=alone)
         match: dict[str, Value] = dict(rule.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
         readers = {name: (known.values[first, last], read) for first, last, name, read in values}
