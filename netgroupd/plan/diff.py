@@ -272,6 +272,7 @@ class _Run:
         return (Step(Op.CHANGE, have, want, self._said_again(want, have), why),)
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
+        attrs = {**attrs, **more} if (more := anew.excluded(want, have)) else attrs
         change, name = hardest(want, attrs, have.attrs)
         if change is Change.RECREATE and have.attrs.get("in_use"):
             self.problems[want.key] = _in_use(want, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Flags that a rule cannot get beside the actions that it keeps."""
+"""Flags that a rule cannot get beside what it keeps."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from netgroupd.model.state import Attrs, Object, Origin, State
 from netgroupd.model.value import Value
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.owned import Owned
-from netgroupd.plan.step import Plan
+from netgroupd.plan.step import Plan, Step
 
 _LINK = Object("link", ("v0",), {"kind": "dummy"})
 _SHARED: Value = ({"kind": "mirred 3"}, {"kind": "gact", "control": "drop"})
@@ -45,3 +45,18 @@ _FIT: dict[str, tuple[Value, Attrs]] = {
 @pytest.mark.parametrize(("had", "said"), _FIT.values(), ids=_FIT)
 def test_rule_changes_where_its_actions_go_with_its_flags(had: Value, said: Attrs) -> None:
     assert len(_plan(had, said).steps) == 1
+
+
+@pytest.mark.parametrize("kind", ["flower", "matchall", "u32"])
+@pytest.mark.parametrize(("flag", "other"), [("skip_hw", "skip_sw"), ("skip_sw", "skip_hw")])
+def test_rule_that_gets_one_flag_loses_the_other(kind: str, flag: str, other: str) -> None:
+    key = ("v0", "ingress", 0, 5, ())
+    common: Attrs = {"kind": kind, "protocol": "ip"}
+    have = Object("filter", key, {**common, "actions": (), flag: False, other: True, "handle": 1})
+    (step,) = assemble(State((Object("filter", key, {**common, flag: True}),)), State((have,)), Owned()).steps
+    assert isinstance(step, Step)
+    assert step.attrs == {flag: True, other: False}
+
+
+def test_rule_that_has_a_flag_and_is_said_to_have_it_is_as_it_should_be() -> None:
+    assert not _plan(_OWN, {"skip_hw": False}).steps

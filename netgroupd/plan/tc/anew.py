@@ -5,12 +5,13 @@ And those that nothing could change to what is asked for.
 """
 
 from netgroupd.errors import Problem
-from netgroupd.model.state import Object, problem_of, records
+from netgroupd.model.state import Attrs, Object, problem_of, records
 from netgroupd.model.tc.action import shared
 from netgroupd.plan.step import AnyStep, Op, Step
 
 _FIXED = frozenset({"matchall"})
-_FLAGS = frozenset({"skip_hw", "skip_sw"})
+_OTHER = {"skip_hw": "skip_sw", "skip_sw": "skip_hw"}
+_FLAGS = frozenset(_OTHER)
 
 
 def has_other_flags(step: Step) -> bool:
@@ -24,6 +25,12 @@ def takes_two(step: AnyStep) -> bool:
     if not isinstance(step, Step) or step.op is not Op.CHANGE or step.object.cls != "filter" or step.why:
         return False
     return step.object.attrs["kind"] in _FIXED or has_other_flags(step)
+
+
+def excluded(want: Object, have: Object) -> Attrs:
+    """What else to say of a rule that gets one flag and has the other, of which its file says nothing: it is one."""
+    gone = (other for flag, other in _OTHER.items() if want.attrs.get(flag) and other not in want.attrs)
+    return {flag: False for flag in gone if have.attrs.get(flag)} if want.cls == "filter" else {}
 
 
 def unfit(want: Object, have: Object) -> Problem | None:

@@ -17,6 +17,7 @@ from typing import Any
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.anew import excluded
 
 _IN_TURN = frozenset({"basic", "bpf", "flow"})
 _WITH_PLACES = _IN_TURN | {"flower"}
@@ -167,5 +168,6 @@ def _turn_of(rule: Object) -> object:
 def _made_again(want: Object, have: Object) -> Step:
     """Make a rule again, with what a file does not say of it."""
     kept = {name: have.attrs[name] for name in _KEPT if name in have.attrs and name not in want.attrs}
+    kept |= excluded(want, have)
     whole = want._replace(attrs={**kept, **want.attrs}) if kept else want
     return Step(Op.CREATE, None, whole, whole.attrs, _WHY)
