@@ -232,3 +232,20 @@ def test_classes_of_several_qdiscs_are_of_the_kind_of_all_of_these() -> None:
 def test_classes_of_several_kinds_are_no_range() -> None:
     hint = "describe its qdisc with this handle, or say which `kind` it is"
     assert told(_SEVERAL % "hfsc") == [f"a.yaml:4:14: no qdisc here has such a class; {hint}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "want"),
+    [
+        ("filters: {parent: ingress, pref: 1, matchall: {}}", {"kind": "ingress", "ingress_block": None}),
+        (
+            "chains: {parent: ingress, chain: 5, protocol: ip, flower: {ip_proto: tcp}}",
+            {"kind": "ingress", "ingress_block": None},
+        ),
+        ("classes: []", {"kind": "ingress"}),
+    ],
+    ids=["rules", "a_template", "none"],
+)
+def test_qdisc_ingress_with_rules_is_in_no_block_of_which_nothing_is_said(said: str, want: dict[str, object]) -> None:
+    text = f"tc: {{lo: {{qdiscs: {{kind: ingress}}, {said}}}}}\n"
+    assert attrs(desired(text), "qdisc", "lo", "clsact") == want

@@ -96,7 +96,7 @@ def expand_tc(items: Sequence[Item], links: Links, sink: Sink) -> None:
             links.report.error(item.node.at, f"{item.key!r} must be a mapping of {', '.join(SECTIONS)}")
         elif pattern is not None and _are_blocks(item, pattern, links):
             _Expansion(_Place(item, pattern, item.node.entries), links, sink).run()
-    queues.leave_to_leaves(sink.classes.get("tclass", {}))
+    queues.settle(sink.classes)
 
 
 def _are_blocks(item: Item, pattern: Pattern, links: Links) -> bool:
