@@ -272,7 +272,8 @@ class _Run:
         return (Step(Op.CHANGE, have, want, self._said_again(want, have), why),)
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
-        attrs = {**attrs, **more} if (more := anew.excluded(want, have)) else attrs
+        flagged = want.cls == "filter" and bool(anew.flag_of(want))
+        attrs = {**attrs, **anew.excluded(want, have)} if flagged else attrs
         change, name = hardest(want, attrs, have.attrs)
         if change is Change.RECREATE and have.attrs.get("in_use"):
             self.problems[want.key] = _in_use(want, name)
@@ -283,7 +284,7 @@ class _Run:
             return _again(want, have, why)
         if why := self.stranded.why(have):
             return (Step(Op.CHANGE, have, want, want.attrs, why),)
-        if want.cls == "filter" and (problem := anew.unfit(want, have)):
+        if flagged and (problem := anew.unfit(want, have)):
             self.problems[want.key] = problem
             return ()
         if want.cls == "qdisc":

@@ -5,7 +5,7 @@ And those that nothing could change to what is asked for.
 """
 
 from netgroupd.errors import Problem
-from netgroupd.model.state import Attrs, Object, problem_of, records
+from netgroupd.model.state import NOTHING, Attrs, Object, problem_of, records
 from netgroupd.model.tc.action import shared
 from netgroupd.plan.step import AnyStep, Op, Step
 
@@ -27,15 +27,21 @@ def takes_two(step: AnyStep) -> bool:
     return step.object.attrs["kind"] in _FIXED or has_other_flags(step)
 
 
+def flag_of(rule: Object) -> str:
+    """The flag that a rule is to have, of which there is one at most; most of a million have none."""
+    said = rule.attrs
+    return "skip_hw" if said.get("skip_hw") else "skip_sw" if said.get("skip_sw") else ""
+
+
 def excluded(want: Object, have: Object) -> Attrs:
-    """What else to say of a rule that gets one flag and has the other, of which its file says nothing: it is one."""
-    gone = (other for flag, other in _OTHER.items() if want.attrs.get(flag) and other not in want.attrs)
-    return {flag: False for flag in gone if have.attrs.get(flag)} if want.cls == "filter" else {}
+    """What else to say of a rule that gets one flag and has the other, of which its file says nothing."""
+    other = _OTHER.get(flag_of(want), "")
+    return {other: False} if have.attrs.get(other) and other not in want.attrs else NOTHING
 
 
 def unfit(want: Object, have: Object) -> Problem | None:
     """What is wrong with a rule that keeps an action which others share, for no other is said, and is to get a flag."""
-    flag = next((name for name in sorted(_FLAGS) if want.attrs.get(name)), "")
+    flag = flag_of(want)
     if not flag or "actions" in want.attrs or want.attrs.get("optional"):
         return None
     kept = next((str(one["kind"]) for one in records(have.attrs, "actions") if shared(one["kind"])), "")

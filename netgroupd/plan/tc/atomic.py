@@ -161,7 +161,8 @@ def is_switch(rule: Object) -> bool:
 
 def unmet(steps: Iterable[Step], actual: State) -> frozenset[Key]:
     """The chains that packets come to only with ``steps``, and that have rules of an attempt already."""
-    switches = (step.after for step in steps if step.after and is_switch(step.after))
+    found = steps if actual.of("filter") else ()
+    switches = (step.after for step in found if step.after and is_switch(step.after))
     sides = {(*rule.key[:2], number) for rule in switches for number in led_to(rule.attrs)}
     if not sides:
         return frozenset()
