@@ -273,7 +273,7 @@ class _Run:
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
         flagged = want.cls == "filter" and bool(anew.flag_of(want))
-        attrs = {**attrs, **anew.excluded(want, have)} if flagged else attrs
+        attrs = {**attrs, **more} if flagged and (more := anew.excluded(want, have)) else attrs
         change, name = hardest(want, attrs, have.attrs)
         if change is Change.RECREATE and have.attrs.get("in_use"):
             self.problems[want.key] = _in_use(want, name)
