@@ -121,7 +121,9 @@ def same(name: str, want: Value, have: Value) -> bool:
         return True
     if isinstance(want, Mapping) and isinstance(have, Mapping):
         fields = expected(name, want, have)
-        return all(same(field, value, have.get(field)) for field, value in fields.items())
+        return fields.items() <= have.items() or all(
+            same(field, value, have.get(field)) for field, value in fields.items()
+        )
     if isinstance(want, tuple) and isinstance(have, tuple) and len(want) == len(have):
         if name in _UNORDERED:
             return set(want) == set(have)

@@ -32,7 +32,7 @@ from netgroupd.plan.readdressed import forgetting
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.stranded import Stranded
-from netgroupd.plan.tc import classes, tables, taken, turns
+from netgroupd.plan.tc import anew, atomic, classes, tables, taken, turns
 from netgroupd.plan.tc.hooks import emptied_blocks
 from netgroupd.plan.tc.templates import holding
 
@@ -105,7 +105,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         if cls != "link" and cls not in _FIRST:
             found = run.of(cls)
             if cls == "filter":
-                found = turns.arrange(tables.arrange(found, desired, actual), desired, actual)
+                found = tables.arrange(found, desired, actual)
+                found = turns.arrange(found, desired, actual, atomic.unmet(found, actual))
             steps += found
     problems = (*links.problems, *run.problems.values())
     others = steps[len(links.steps) :]
@@ -271,6 +272,8 @@ class _Run:
         return (Step(Op.CHANGE, have, want, self._said_again(want, have), why),)
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
+        flagged = want.cls == "filter" and bool(anew.flag_of(want))
+        attrs = {**attrs, **more} if flagged and (more := anew.excluded(want, have)) else attrs
         change, name = hardest(want, attrs, have.attrs)
         if change is Change.RECREATE and have.attrs.get("in_use"):
             self.problems[want.key] = _in_use(want, name)
@@ -281,6 +284,9 @@ class _Run:
             return _again(want, have, why)
         if why := self.stranded.why(have):
             return (Step(Op.CHANGE, have, want, want.attrs, why),)
+        if flagged and (problem := anew.unfit(want, have)):
+            self.problems[want.key] = problem
+            return ()
         if want.cls == "qdisc":
             attrs = {**attrs, **dict.fromkeys(sorted(cannot_stay(kind_of(want), want.attrs, have.attrs)))}
         why = "it was there before netgroupd" if UNOWNED in attrs else ""

@@ -216,3 +216,36 @@ def test_rule_that_another_line_has_too_is_told_with_both(again: str) -> None:
 def test_default_class_is_a_number_or_a_handle(default: str) -> None:
     found = desired(f"tc: {{lo: {{qdiscs: {{kind: htb, handle: '1:', default: {default}}}}}}}\n")
     assert attrs(found, "qdisc", "lo", "root")["default"] == 0x10
+
+
+_SEVERAL = (
+    "tc:\n  lo:\n    qdiscs: [{kind: drr, handle: '1:'}, {kind: %s, parent: '1:5', handle: '15:'}]\n"
+    "    classes: {classid: '[1,15]:5', quantum: 2000}\n"
+)
+
+
+def test_classes_of_several_qdiscs_are_of_the_kind_of_all_of_these() -> None:
+    found = desired(_SEVERAL % "drr").state.of("tclass")
+    assert {key[1]: one.attrs["kind"] for key, one in found.items()} == {"1:5": "drr", "15:5": "drr"}
+
+
+def test_classes_of_several_kinds_are_no_range() -> None:
+    hint = "describe its qdisc with this handle, or say which `kind` it is"
+    assert told(_SEVERAL % "hfsc") == [f"a.yaml:4:14: no qdisc here has such a class; {hint}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "want"),
+    [
+        ("filters: {parent: ingress, pref: 1, matchall: {}}", {"kind": "ingress", "ingress_block": None}),
+        (
+            "chains: {parent: ingress, chain: 5, protocol: ip, flower: {ip_proto: tcp}}",
+            {"kind": "ingress", "ingress_block": None},
+        ),
+        ("classes: []", {"kind": "ingress"}),
+    ],
+    ids=["rules", "a_template", "none"],
+)
+def test_qdisc_ingress_with_rules_is_in_no_block_of_which_nothing_is_said(said: str, want: dict[str, object]) -> None:
+    text = f"tc: {{lo: {{qdiscs: {{kind: ingress}}, {said}}}}}\n"
+    assert attrs(desired(text), "qdisc", "lo", "clsact") == want

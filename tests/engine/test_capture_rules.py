@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""In which order rules of traffic control are written."""
+"""In which order rules of traffic control are written, and which classes together."""
 
 import pytest
 
@@ -24,6 +24,13 @@ def test_chains_and_hash_tables_are_in_order() -> None:
     assert _rules("u32", *reversed(places)) == _rules("u32", *places)
 
 
+def test_rules_of_one_mask_are_in_the_same_order_however_the_kernel_numbers_them() -> None:
+    wide, *whole = ((0, {"dst_ip": address}) for address in ("172.16.0.0/12", "192.0.2.1", "10.0.0.7"))
+    text = _rules("flower", wide, *whole)
+    assert text == _rules("flower", wide, *reversed(whole))
+    assert text.index("172.16.0.0/12") < text.index("10.0.0.7") < text.index("192.0.2.1")
+
+
 @pytest.mark.parametrize("kind", ["basic", "bpf", "flow"])
 def test_rules_are_in_the_order_in_which_they_came(kind: str) -> None:
     text = _rules(kind, (0, {"match": "two"}), (0, {"match": "one"}))
@@ -39,3 +46,15 @@ def test_rules_that_are_asked_in_turn_are_a_range_where_they_count_up(marks: tup
     text = _rules("basic", *((0, {"match": f"meta(fwmark eq {mark})"}) for mark in marks))
     assert text.count("pref: 5") == (1 if want == "[1-3]" else len(marks))
     assert want in text
+
+
+@pytest.mark.parametrize(
+    ("below", "want"),
+    [("hfsc", ['{classid: "[1,15]:5"}']), ("drr", ['{classid: "1:5", kind: hfsc}', '{classid: "15:5", kind: drr}'])],
+)
+def test_classes_of_several_queues_are_a_range_where_these_are_of_one_kind(below: str, want: list[str]) -> None:
+    found: list[Object] = []
+    for parent, handle, kind in (("root", "1:", "hfsc"), ("1:5", "15:", below)):
+        found.append(Object("qdisc", ("v0", parent), {"kind": kind, "handle": handle}))
+        found.append(Object("tclass", ("v0", f"{handle}5"), {"kind": kind, "parent": handle}))
+    assert f"classes: [{', '.join(want)}]\n" in captured(State((CARD, *found)), {}, {})

@@ -16,8 +16,13 @@ from netgroupd.kernel.netlink.request import Form
 from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.tc.filters import codec as filters
 from netgroupd.kernel.tc.filters.run import run
+from netgroupd.model.state import Object
+from netgroupd.model.tc.action import ACTION
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import differing
 from netgroupd.plan.step import Op, Step
+from tests.instructions import instructions
+from tests.vm.tc_action_cases import ACTION_CASES
 from tests.vm.tc_cases import CASES, Case, rules_of
 
 
@@ -80,7 +85,78 @@ def test_rules_that_say_the_same_are_laid_out_once(names: Names, handles: Sequen
     assert len(laid_out) <= 2  # and what is before a handle
 
 
-@pytest.mark.parametrize("last", ["another_kind", "a_change", "an_unknown_link", "what_goes_to_a_chain"])
+def _apart(like: Object, actions: Sequence[Value]) -> list[Object]:
+    """Rules for an address each, which have ``actions`` each for itself."""
+    keys = [(*like.key[:4], (("dst_ip", f"10.0.0.{n}"),)) for n in range(len(actions))]
+    return [
+        like._replace(key=key, attrs={**like.attrs, "actions": (one,)}) for key, one in zip(keys, actions, strict=True)
+    ]
+
+
+def _own() -> dict[str, list[Value]]:
+    """By name two actions of a kind, and again the first."""
+    said = {name: [*map(ACTION.parse, pair)] for name, pair in ACTION_CASES.items()}
+    return {name: [first, second, first] for name, (first, second) in said.items()}
+
+
+@pytest.mark.parametrize("actions", _own().values(), ids=_own())
+@pytest.mark.parametrize("form", [bytes, entry])
+def test_rules_with_actions_of_their_own_are_one_run(names: Names, actions: list[Value], form: Form) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    rules = _apart(like._replace(attrs={**like.attrs, "classid": "1:7", "skip_hw": True}), actions)
+    steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in rules]
+    assert run(steps, 0, names, 100, form) == (3, b"".join(form(filters._write(step, names)) for step in steps))
+
+
+_CHANGES: dict[str, tuple[list[Value], list[Value]]] = {
+    "to_one": ([{"kind": "gact", "control": "drop"}] * 4, [{"kind": "gact", "control": "pass"}] * 4),
+    "to_some_of_their_own": (
+        [{"kind": "gact", "control": "drop"}] * 4,
+        [{"kind": "skbedit", "mark": f"0x{n}"} for n in range(4)],
+    ),
+    "from_some_of_their_own": ([{"kind": "gact 7"}, {"kind": "gact 8"}] * 2, [{"kind": "gact", "control": "pass"}] * 4),
+}
+
+
+@pytest.mark.parametrize(("had", "wants"), _CHANGES.values(), ids=_CHANGES)
+@pytest.mark.parametrize("more", [{}, {"skip_sw": True}, {"classid": None}], ids=["actions", "a_flag", "no_class"])
+def test_rules_that_change_are_one_run(
+    names: Names, had: list[Value], wants: list[Value], more: dict[str, Value]
+) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    like = like._replace(attrs={**like.attrs, "classid": "1:7", "skip_sw": False})
+    steps = []
+    for number, (have, want) in enumerate(zip(_apart(like, had), _apart(like, wants), strict=True), 5):
+        before = have._replace(attrs={**have.attrs, "handle": number})
+        after = want._replace(attrs={**want.attrs, **more})
+        steps.append(Step(Op.CHANGE, before, after, differing(after, before)))
+    assert run(steps, 0, names, 100, bytes) == (4, b"".join(filters._write(step, names) for step in steps))
+
+
+def test_run_ends_before_the_first_action_that_leads_nowhere(names: Names) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    rules = _apart(like, [{"kind": "mirred", "dev": dev} for dev in ("v0", "v1", "nosuch", "v0")])
+    assert run([Step(Op.CREATE, None, rule, rule.attrs) for rule in rules], 0, names, 100, entry).taken == 2
+
+
+def test_run_of_actions_of_their_own_fits_into_the_buffer_of_a_socket(names: Names) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    few, many = ({"kind": "gact", "control": "pipe"},), ({"kind": "gact", "control": "pipe"},) * 32
+    rules = [like, *(like._replace(attrs={**like.attrs, "actions": actions}) for actions in (few, many) * 4096)]
+    made = run([Step(Op.CREATE, None, rule, rule.attrs) for rule in rules], 0, names, 8192, entry)
+    assert 1 << 20 < len(made.messages) < 3 << 20
+
+
+@pytest.mark.parametrize("op", [Op.CREATE, Op.CHANGE])
+def test_rule_with_an_action_of_its_own_takes_few_steps(names: Names, op: Op) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    nats = [{"kind": "nat", "direction": "ingress", "old": f"10.0.0.{n}", "new": "192.0.2.1"} for n in range(250)]
+    rules = _apart(like, nats)
+    steps = [Step(op, rule if op is Op.CHANGE else None, rule, rule.attrs) for rule in rules]
+    assert instructions(lambda: run(steps, 0, names, 512, entry)) < 900 * len(steps)
+
+
+@pytest.mark.parametrize("last", ["another_kind", "a_change", "a_reason", "an_unknown_link", "what_goes_to_a_chain"])
 def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
     rule = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
     other = next(rules_of(case)[0] for case in CASES if case.id == "filter-matchall")
@@ -89,7 +165,8 @@ def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
     ends = {
         "what_goes_to_a_chain": Step(Op.CREATE, None, first_hook, first_hook.attrs),
         "another_kind": Step(Op.CREATE, None, other, other.attrs),
-        "a_change": Step(Op.CHANGE, rule, rule, rule.attrs),
+        "a_change": Step(Op.CHANGE, other, rule, rule.attrs),
+        "a_reason": Step(Op.CHANGE, rule, rule, rule.attrs, "it is to be said again"),
         "an_unknown_link": Step(Op.CREATE, None, rule._replace(key=("nosuch", *rule.key[1:])), rule.attrs),
     }
     assert run([first, first, ends[last], first], 0, names, 100, entry).taken == 2

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rules of a dump that are read by where their bytes are: as if each were read in full."""
 
-import struct
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -21,7 +20,6 @@ from netgroupd.kernel.netlink.message import (
 from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.tc.actions import seen as actions_seen
 from netgroupd.kernel.tc.actions.codec import pack_actions
-from netgroupd.kernel.tc.filters import codec as filters
 from netgroupd.kernel.tc.filters.read import Decoder
 from netgroupd.kernel.tc.filters.seen import Seen
 from netgroupd.kernel.tc.filters.stuck import told_until
@@ -29,9 +27,8 @@ from netgroupd.kernel.tc.tcmsg import RTM_GETTFILTER, Place
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.tc.filter import key
 from netgroupd.plan.compare import differing
-from netgroupd.plan.step import Op, Step
 from tests.kernel import tc_read
-from tests.kernel.tc_read import SEQUENCE_NUMBER
+from tests.kernel.tc_read import SEQUENCE_NUMBER, dumped, in_full, skimmed
 from tests.vm.tc_cases import CASES, rules_of
 
 _DROP = {"kind": "gact", "control": "drop", "cookie": "a1b2"}
@@ -72,13 +69,6 @@ class Replies(Socket):
         return memoryview(next(self._packets))
 
 
-def _told(names: Names, rule: Object, handle: int, more: bytes = b"") -> bytes:
-    """What the kernel says of a rule that it gave ``handle``."""
-    body = bytearray(filters._write(Step(Op.CREATE, None, rule, rule.attrs), names)[HEADER_LEN:] + more)
-    struct.pack_into("=I", body, 8, handle)
-    return tc_read.message(bytes(body))
-
-
 def _taught(names: Names, *told: bytes) -> Decoder:
     decoder = tc_read.decoder(names)
     for one in told * 2:  # what comes once teaches nothing
@@ -86,41 +76,32 @@ def _taught(names: Names, *told: bytes) -> Decoder:
     return decoder
 
 
-def _in_full(names: Names, told: bytes) -> Object | None:
-    return tc_read.decoder(names).read(memoryview(told)[HEADER_LEN:])
-
-
-def _skimmed(decoder: Decoder, packet: bytes) -> tuple[int, list[Object]]:
-    found: list[Object] = []
-    return decoder.skim(memoryview(packet), found), found
-
-
 @pytest.mark.parametrize("case", _FLOWER, ids=lambda case: case.id)
 def test_rules_in_a_row_are_what_each_is_in_full(names: Names, case: object) -> None:
     rules = [rule for rule in rules_of(case) if rule.attrs["kind"] == "flower"] * 3  # type: ignore[arg-type]  # a case
-    told = [_told(names, rule, handle) for handle, rule in enumerate(rules, 1)]
-    end, got = _skimmed(_taught(names, *told), b"".join(told))
-    assert got == [_in_full(names, one) for one in told]
+    told = [dumped(names, rule, handle) for handle, rule in enumerate(rules, 1)]
+    end, got = skimmed(_taught(names, *told), b"".join(told))
+    assert got == [in_full(names, one) for one in told]
     assert end == len(b"".join(told))
 
 
 def test_row_ends_where_something_else_is_said(names: Names) -> None:
-    rows = [_told(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 40)]
-    other = _told(names, _rule("10.0.0.77", src_ip="10.9.9.9"), 77)
+    rows = [dumped(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 40)]
+    other = dumped(names, _rule("10.0.0.77", src_ip="10.9.9.9"), 77)
     packet = b"".join((*rows[:20], other, *rows[20:]))
-    end, got = _skimmed(_taught(names, rows[0]), packet)
+    end, got = skimmed(_taught(names, rows[0]), packet)
     assert end == len(b"".join(rows[:20]))
-    assert got == [_in_full(names, one) for one in rows[:20]]
+    assert got == [in_full(names, one) for one in rows[:20]]
 
 
 def test_rules_of_two_layouts_by_turns_are_read_in_a_row(names: Names) -> None:
     told = []
     for number in range(1, 40, 2):
-        told.append(_told(names, _rule(f"10.0.0.{number}"), number))
-        told.append(_told(names, _rule(f"10.0.0.{number}", src_ip="10.9.9.9"), number + 1))
-    end, got = _skimmed(_taught(names, *told[:2]), b"".join(told))
+        told.append(dumped(names, _rule(f"10.0.0.{number}"), number))
+        told.append(dumped(names, _rule(f"10.0.0.{number}", src_ip="10.9.9.9"), number + 1))
+    end, got = skimmed(_taught(names, *told[:2]), b"".join(told))
     assert end == len(b"".join(told))
-    assert got == [_in_full(names, one) for one in told]
+    assert got == [in_full(names, one) for one in told]
 
 
 def test_rules_of_one_action_are_read_in_a_row_behind_many_with_one_of_their_own(names: Names) -> None:
@@ -128,40 +109,40 @@ def test_rules_of_one_action_are_read_in_a_row_behind_many_with_one_of_their_own
         rule = _rule(address)
         return rule._replace(attrs={**rule.attrs, "actions": ({"kind": "skbedit", "mark": hex(number)},)})
 
-    own = [_told(names, marking(f"10.0.{number >> 8}.{number & 255}", number), number) for number in range(1, 600)]
-    alike = [_told(names, marking(f"10.1.0.{number}", 1000), number) for number in range(1, 40)]
+    own = [dumped(names, marking(f"10.0.{number >> 8}.{number & 255}", number), number) for number in range(1, 600)]
+    alike = [dumped(names, marking(f"10.1.0.{number}", 1000), number) for number in range(1, 40)]
     decoder = tc_read.decoder(names)
     for one in (*own, *alike[:3]):
         decoder.read(memoryview(one)[HEADER_LEN:])
-    end, got = _skimmed(decoder, b"".join(alike))
+    end, got = skimmed(decoder, b"".join(alike))
     assert end == len(b"".join(alike))
-    assert got == [_in_full(names, one) for one in alike]
+    assert got == [in_full(names, one) for one in alike]
 
 
 def test_rule_that_says_more_at_its_end_is_another(names: Names) -> None:
-    plain, longer = _told(names, _rule("10.0.0.1"), 1), _told(names, _rule("10.0.0.2"), 2, attr(_MORE, b"more"))
-    end, got = _skimmed(_taught(names, plain), plain * 5 + longer + plain * 5)
+    plain, longer = dumped(names, _rule("10.0.0.1"), 1), dumped(names, _rule("10.0.0.2"), 2, attr(_MORE, b"more"))
+    end, got = skimmed(_taught(names, plain), plain * 5 + longer + plain * 5)
     assert (end, len(got)) == (5 * len(plain), 5)
 
 
-@pytest.mark.parametrize("dumped", [True, False], ids=["as_dumped", "as_sent"])
-def test_change_of_any_bit_is_seen(names: Names, dumped: bool) -> None:
+@pytest.mark.parametrize("as_told", [True, False], ids=["as_dumped", "as_sent"])
+def test_change_of_any_bit_is_seen(names: Names, as_told: bool) -> None:
     """Whatever bit of a message is another, it says what it would say in full, or is not read this way."""
-    before, told = _told(names, _rule("10.0.0.1"), 1), _told(names, _rule("10.0.0.2", src_ip="10.1.0.0/16"), 3)
-    if dumped:
+    before, told = dumped(names, _rule("10.0.0.1"), 1), dumped(names, _rule("10.0.0.2", src_ip="10.1.0.0/16"), 3)
+    if as_told:
         told = tc_read.message(_DUMPED)
     decoder, unread = _taught(names, before, told), 0
     for place in range(HEADER_LEN, len(told)):
         for bit in range(8):
             changed = bytearray(told)
             changed[place] ^= 1 << bit
-            end, got = _skimmed(decoder, before + bytes(changed) + before)
+            end, got = skimmed(decoder, before + bytes(changed) + before)
             if len(got) == 1:
                 unread += 1
                 assert end == len(before)
                 continue
             assert len(got) == 3
-            assert got[1] == _in_full(names, bytes(changed))
+            assert got[1] == in_full(names, bytes(changed))
     assert unread > 4 * len(told)  # most bits are none of a handle, a value or a counter
 
 
@@ -187,7 +168,7 @@ def test_foreign_change_among_rules_of_one_line_is_a_difference(
     there[5] = want[5]._replace(attrs={**want[5].attrs, **attrs})  # type: ignore[dict-item]  # values of a rule
     expected = {rule.key: rule for rule in want}
     decoder = tc_read.decoder(names, expected=expected, handles=handles)
-    got = _read(names, decoder, [_told(names, rule, handle) for handle, rule in enumerate(there, 1)])
+    got = _read(names, decoder, [dumped(names, rule, handle) for handle, rule in enumerate(there, 1)])
     changed = [place for place, rule in enumerate(got) if differing(expected[rule.key], rule)]
     assert changed == [5]
 
@@ -206,7 +187,7 @@ def test_rules_without_handles_that_are_as_expected_share_what_is_said_of_them_a
     there = [_rule(f"10.0.0.{number}") for number in range(1, 13)]
     want = [*there[:8], *(rule._replace(attrs={**rule.attrs, "classid": "1:5"}) for rule in there[8:10])]
     decoder = tc_read.decoder(names, expected={rule.key: rule for rule in want}, handles=False)
-    got = _read(names, decoder, [_told(names, rule, handle) for handle, rule in enumerate(there, 1)])
+    got = _read(names, decoder, [dumped(names, rule, handle) for handle, rule in enumerate(there, 1)])
     assert [rule.key for rule in got] == [rule.key for rule in there]
     assert len({id(rule.attrs) for rule in got[2:8]}) == 1
     assert [rule.attrs.get("handle") for rule in got] == [1, 2, *[None] * 6, 9, 10, 11, 12]
@@ -214,7 +195,7 @@ def test_rules_without_handles_that_are_as_expected_share_what_is_said_of_them_a
 
 
 def test_rest_of_a_dump_that_was_given_up_is_no_part_of_the_next(names: Names) -> None:
-    told = [_told(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9)]
+    told = [dumped(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9)]
     late = bytearray(b"".join(told[:4]))
     for start in range(0, len(late), len(told[0])):
         SEQUENCE.pack_into(late, start + 8, 6)
@@ -222,12 +203,12 @@ def test_rest_of_a_dump_that_was_given_up_is_no_part_of_the_next(names: Names) -
     asked = request(RTM_GETTFILTER, NLM_F_DUMP)
     place = Place.of("v0", "ingress", names)
     found, begun = told_until(socket, asked, "dump", place, _taught(names, told[0]))
-    assert (found, begun) == ([_in_full(names, one) for one in told[4:]], b"")
+    assert (found, begun) == ([in_full(names, one) for one in told[4:]], b"")
 
 
 def test_rules_of_one_hook_are_read_as_those_of_another(names: Names) -> None:
     """What is like a rule that was read elsewhere says the same where it hangs; behind what is not, too."""
-    told = [_told(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9)]
+    told = [dumped(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9)]
     seen = Seen({}, handles=True)
     for one in told[:2]:
         tc_read.decoder(names, seen=seen).read(memoryview(one)[HEADER_LEN:])
@@ -235,9 +216,9 @@ def test_rules_of_one_hook_are_read_as_those_of_another(names: Names) -> None:
         _rule(f"10.0.0.{number}")._replace(key=("v1", "egress", *_rule(f"10.0.0.{number}").key[2:]))
         for number in range(1, 9)
     ]
-    elsewhere = [_told(names, rule, number) for number, rule in enumerate(there, 1)]
+    elsewhere = [dumped(names, rule, number) for number, rule in enumerate(there, 1)]
     decoder = tc_read.decoder(names, "v1", "egress", seen=seen)
-    end, got = _skimmed(decoder, b"".join((*elsewhere, *told)))
+    end, got = skimmed(decoder, b"".join((*elsewhere, *told)))
     assert end == len(b"".join(elsewhere))
     assert [rule.key for rule in got] == [rule.key for rule in there]
 
@@ -245,7 +226,7 @@ def test_rules_of_one_hook_are_read_as_those_of_another(names: Names) -> None:
 def test_row_behind_what_is_read_in_full_is_read_as_a_row(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
     """A packet begins with the preference of the rules in it, which is no rule."""
     begun = tc_read.message(_DUMPED[:8] + bytes(4) + _DUMPED[12 : _DUMPED.index(_OF_FLOWER)])
-    told = [begun, *(_told(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9))]
+    told = [begun, *(dumped(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9))]
     decoder = tc_read.decoder(names)
     in_full: list[int] = []
     read = decoder.read
@@ -267,10 +248,10 @@ def test_rules_with_actions_of_their_own_teach_nothing(names: Names) -> None:
     own = [{**_DROP, "cookie": f"{number:04x}"} for number in range(1, 9)]
     rules = [_rule(f"10.0.0.{place}") for place in range(1, 9)]
     rules = [rule._replace(attrs={**rule.attrs, "actions": (one,)}) for rule, one in zip(rules, own, strict=True)]
-    told = [_told(names, rule, handle) for handle, rule in enumerate(rules, 1)]
+    told = [dumped(names, rule, handle) for handle, rule in enumerate(rules, 1)]
     decoder = tc_read.decoder(names)
     assert [differing(rule, got) for rule, got in zip(rules, _read(names, decoder, told), strict=True)] == [{}] * 8
-    assert _skimmed(decoder, told[0])[0] == 0
+    assert skimmed(decoder, told[0])[0] == 0
 
 
 def test_actions_that_very_many_rules_have_for_themselves_are_not_all_held(

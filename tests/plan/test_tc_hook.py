@@ -208,6 +208,33 @@ def test_optional_rule_of_a_hook_is_left_out_of_the_goal() -> None:
     assert want.of("filter").keys() - left.of("filter").keys() == {_policy(20)[2].key}
 
 
+def _masks(state: State, chain: int) -> list[Key]:
+    """What the rules of a chain match, as they came: each has another mask."""
+    return [key[4] for key in state.of("filter") if key[2] == chain]  # type: ignore[misc]  # pairs
+
+
+@pytest.mark.parametrize("numbers", [(ALL,), (0,), (5,)], ids=["hook", "first_chain", "chain"])
+@pytest.mark.parametrize("places", [(0,), (1,), (2,), (0, 1), (0, 2)], ids=str)
+def test_optional_rules_that_come_back_are_asked_where_the_file_has_them(
+    numbers: tuple[int | None, ...], places: tuple[int, ...]
+) -> None:
+    chain = numbers[0] or 0
+    rules = [rule(chain, 20, "drop", last=last) for last in range(3)]
+    rules = [
+        one._replace(key=(*one.key[:4], (("dst_ip", f"10.0.0.0/{8 + place}"),)), attrs={**one.attrs, "optional": True})
+        for place, one in enumerate(rules)
+    ]
+    whole = (*_atomic(*numbers), *rules)
+    fewer = (*_atomic(*numbers), *(one for place, one in enumerate(rules) if place not in places))
+    have = _reached(fewer, _reached(whole, State()))
+    have = State(have)
+    while plan := _plan(whole, have).steps:
+        for step in singles(plan):
+            have = _after(have, step)
+    asked = [_masks(have, key[2]) for key in have.of("filter") if not is_switch(have.of("filter")[key])]  # type: ignore[arg-type]
+    assert asked == [[one.key[4] for one in rules]] * 3
+
+
 def _held(state: State) -> dict[str, set[Key]]:
     return {cls: set(state.of(cls)) for cls in ("chain", "filter")}
 

@@ -107,3 +107,11 @@ def test_rules_of_one_mask_are_told_side_by_side(masks: str, want: str) -> None:
 def test_rules_that_are_asked_in_turn_are_told_in_it() -> None:
     rules = [*_rules("bpf", "cab"), *_rules("basic", "ba")]
     assert by_mask(rules) == rules
+
+
+def test_rule_that_is_made_again_loses_the_flag_that_another_excludes() -> None:
+    had = [_rule("bpf", match, skip_sw=match == "b") for match in "ab"]
+    goal = State([had[0], _rule("bpf", "x"), _rule("bpf", "b", skip_hw=True)])
+    come = [Step(Op.CREATE, None, want) for want in list(goal.of("filter").values())[1:2]]
+    *_, last = arrange(come, goal, State(had))
+    assert [last.object.attrs["skip_hw"], last.object.attrs["skip_sw"]] == [True, False]

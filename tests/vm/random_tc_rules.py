@@ -202,4 +202,6 @@ def _done_otherwise(rng: random.Random, rule: Raw, kind: str, place: str) -> Raw
     kept = {name: rule[name] for name in ("pref", "protocol", "chain", kind) if name in rule}
     match = rule[kind]
     assert isinstance(match, Mapping)
-    return {**kept, **_does(rng, kind, match, place)}
+    said = {**kept, **_does(rng, kind, match, place)}
+    keeps_shared = "action" not in said and _has_shared(rule)  # which go with no flag
+    return {name: value for name, value in said.items() if not (keeps_shared and name in ("skip_hw", "skip_sw"))}

@@ -2,6 +2,7 @@
 """Many rules of one line, of which few are to change: what is looked at for that, and what comes back."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -105,3 +106,39 @@ def test_rule_that_others_change_on_one_of_many_links_is_seen_there_and_nowhere_
     assert step.object.key == ("d3", "egress", 0, 5, (("dst_ip", "10.0.0.7"),))
     engine.apply()
     assert engine.diff().steps == ()
+
+
+_OF_A_RULE = '{pref: 5, protocol: ip, flower: {dst_ip: "10.0.[a=0-1].[b=0-149]"}, action: %s}'
+_OWN = {
+    "nat": ('{nat: {direction: ingress, old: "10.0.{a}.{b}", new: "192.%d.{a}.{b}"}}', r"192\.169\.([01]\.\d+)"),
+    "skbedit": ('{skbedit: {ptype: host, mark: "{a*256+b+%d}"}}', r"mark (\d+)"),
+    "police": ('{police: {rate: "{(a*256+b+%d)*125000}", burst: 10k}}', r"rate (\S+)"),
+    "pedit": ('{pedit: {munge: {ip src: "172.16.{a}.{b}", ip ttl: "%d"}}}', r"val ac10(\w+)"),
+}
+
+
+@pytest.mark.parametrize(("action", "told"), _OWN.values(), ids=_OWN)
+def test_many_rules_that_have_each_an_action_of_its_own_change_at_once(
+    engine_in: EngineIn, action: str, told: str
+) -> None:
+    for number in (168, 169):
+        text = _text(_OF_A_RULE % (action % number))
+        engine_in("here", text).apply()
+        assert not engine_in("here", text).diff().steps
+    found = here("tc filter show dev d ingress").split("filter ")
+    pairs = [(re.search(r"dst_ip 10\.0\.(\S+)", rule), re.search(told, rule)) for rule in found]
+    own = {where[1]: said[1] for where, said in pairs if where and said}
+    assert len(own) == len({*own.values()}) == 300
+    if told.startswith("192"):
+        assert all(where == said for where, said in own.items())
+
+
+def test_rules_with_actions_of_their_own_have_these_again_after_a_refused_change(engine_in: EngineIn) -> None:
+    action = _OWN["nat"][0]
+    engine_in("here", _text(_OF_A_RULE % (action % 168))).apply()
+    was = here("tc filter show dev d ingress")
+    with pytest.raises(KernelError) as caught:
+        engine_in("here", _text(_OF_A_RULE % (action % 169), _REFUSED)).apply()
+    assert "put back" not in str(caught.value)
+    now = here("tc filter show dev d ingress")
+    assert re.findall(r"handle \S+|192\S+", now) == re.findall(r"handle \S+|192\S+", was)

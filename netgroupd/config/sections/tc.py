@@ -15,7 +15,7 @@ from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.node import Sequence as SequenceNode
-from netgroupd.config.ranges import Pattern, has_pattern
+from netgroupd.config.ranges import Pattern, compile_text, has_pattern
 from netgroupd.config.sections import chains
 from netgroupd.config.sections.entries import Compiled, Form, Made, Sink, compile_entries
 from netgroupd.config.sections.links import Links
@@ -96,7 +96,7 @@ def expand_tc(items: Sequence[Item], links: Links, sink: Sink) -> None:
             links.report.error(item.node.at, f"{item.key!r} must be a mapping of {', '.join(SECTIONS)}")
         elif pattern is not None and _are_blocks(item, pattern, links):
             _Expansion(_Place(item, pattern, item.node.entries), links, sink).run()
-    queues.leave_to_leaves(sink.classes.get("tclass", {}))
+    queues.settle(sink.classes)
 
 
 def _are_blocks(item: Item, pattern: Pattern, links: Links) -> bool:
@@ -230,11 +230,13 @@ class _Expansion:
             self.sink.add("tclass", (name, classid), {"parent": below, **whole, "kind": kind}, made.entry)
 
     def _kind_of(self, node: Node) -> str:
-        """The kind of the qdisc that a class is of, by its handle."""
+        """The kind of the qdisc that a class is of, by its handle; of several, where all are of one."""
         entry = node.entries.get("classid") if isinstance(node, MappingNode) else None
         text = entry.value.text if entry and isinstance(entry.value, Scalar) else ""
         with suppress(ValueError):  # told when it is read
-            return self.kinds.get(str(HANDLE.parse(f"{text.partition(':')[0]}:")).partition(":")[0], "")
+            majors = {str(HANDLE.parse(f"{major}:")) for major, _ in compile_text(text.partition(":")[0]).instances()}
+            kinds = {self.kinds.get(major.partition(":")[0], "") for major in majors}
+            return kinds.pop() if len(kinds) == 1 else ""
         return ""
 
     def _chains(self) -> None:

@@ -48,10 +48,11 @@ def sizes(checked: Checked) -> None:
         seen = obj.attrs
         match: Mapping[str, Value] = dict(obj.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
         hint = "let it `goto chain` to another with the rest of its actions"
-        if (size := room.told(match, seen)) > room.MOST_TOLD:
-            told_ = f"this rule takes {size:,} bytes, and the kernel tells of none that takes over {room.MOST_TOLD:,}"
-        elif (size := room.sent(match, seen)) > room.MOST_SENT:
-            told_ = f"this rule takes {size:,} bytes, and a message has room for {room.MOST_SENT:,}"
+        sent, dumped = room.taken(match, seen)
+        if dumped > room.MOST_TOLD:
+            told_ = f"this rule takes {dumped:,} bytes, and the kernel tells of none that takes over {room.MOST_TOLD:,}"
+        elif sent > room.MOST_SENT:
+            told_ = f"this rule takes {sent:,} bytes, and a message has room for {room.MOST_SENT:,}"
             hint = "describe its policers under `actions`, which takes their tables of rates out of it"
         else:
             continue

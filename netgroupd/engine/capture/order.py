@@ -24,7 +24,8 @@ def in_order(actual: State) -> State:
         by = _ORDERS.get(cls, _by_name if cls in _ON_LINKS else None)
         objects = sorted(found.values(), key=by) if by else found.values()
         # Where the kernel makes rules on all CPUs at once, those of one mask come as it happens.
-        ordered.classes[cls] = {obj.key: obj for obj in (by_mask(objects) if cls == "filter" else objects)}
+        told = by_mask(objects, _by_match) if cls == "filter" else objects
+        ordered.classes[cls] = {obj.key: obj for obj in told}
     return ordered
 
 
@@ -54,6 +55,10 @@ def _by_chain(rule: Object) -> tuple[object, ...]:
     place = dict(_pairs(rule)) if rule.attrs.get("kind") == "u32" else {}
     table = place.get("table", 0)
     return _by_name(rule), _sizes(str(parent)), chain, pref, table, "divisor" not in place, place.get("bucket", 0)
+
+
+def _by_match(rule: Object) -> tuple[object, ...]:
+    return _sizes(str(rule.key[4]))
 
 
 def _by_address(entry: Object) -> tuple[object, ...]:

@@ -131,12 +131,8 @@ def tc_rows(actual: State) -> Iterator[Row]:
             kinds[qdisc.name, handle] = kind_of(qdisc)
     classes = {**actual.of("tclass")}
     leave_to_leaves(classes)
-    for one in classes.values():
-        below = _qdisc_of(one.key[1])
-        parent = {} if one.attrs["parent"] == below else {"parent": one.attrs["parent"]}
-        kind = {} if kinds.get((one.name, below)) == kind_of(one) else {"kind": one.attrs["kind"]}
-        rest = {**parent, **_written(one, _said(one.attrs, "parent")), **kind}
-        parts[one.name]["classes"].append(_Entry({"classid": one.key[1]}, rest))
+    for name, entry in _classes(classes.values(), kinds):
+        parts[name]["classes"].append(entry)
     for chain in actual.of("chain").values():
         parent = {"parent": chain.key[1]} if chain.key[1] else {}
         number = {} if chain.key[2] is ALL else {"chain": chain.key[2]}
@@ -150,6 +146,19 @@ def tc_rows(actual: State) -> Iterator[Row]:
     for name, lists in parts.items():
         texts = (f"{part}: [{', '.join(_folded(lists[part]))}]" for part in _SECTIONS if part in lists)
         yield (name, *blocks[name], *texts)
+
+
+def _classes(classes: Iterable[Object], kinds: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, _Entry]]:
+    """Classes with their links; of the kinds of queues, those of classes that become one range are one."""
+    said: list[tuple[Object, dict[str, Value]]] = []
+    alike: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in classes:
+        parent = {} if one.attrs["parent"] == _qdisc_of(one.key[1]) else {"parent": one.attrs["parent"]}
+        said.append((one, {**parent, **_written(one, _said(one.attrs, "parent"))}))
+        alike[one.name, quoted(said[-1][1])].add(kind_of(one))
+    for one, rest in said:
+        told = kinds.get((one.name, _qdisc_of(one.key[1]))) == kind_of(one) and len(alike[one.name, quoted(rest)]) == 1
+        yield one.name, _Entry({"classid": one.key[1]}, rest if told else {**rest, "kind": one.attrs["kind"]})
 
 
 def _folded(entries: Iterable[_Entry]) -> Iterator[str]:

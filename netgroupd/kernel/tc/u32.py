@@ -7,9 +7,9 @@ configuration are below all of these.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from netgroupd.kernel.netlink.message import attr, text, u32
+from netgroupd.kernel.netlink.message import attr, text, u32, walk
 from netgroupd.model.tc.u32 import U32_FIELDS, Offset, Word, hashkey_text, read_hashkey, read_offset, read_word
 from netgroupd.model.value import Value
 
@@ -19,6 +19,7 @@ Found = Mapping[int, memoryview]
 OF_RULE = 0xFFF
 """What of a handle is a rule's own in its bucket; the kernel may give a preference a table of another number."""
 HASH, LINK, DIVISOR, SEL, INDEV, MARK = 2, 3, 4, 5, 8, 10
+_COUNTS, _MARK_SIZE = 9, 8  # a mark is a value and a mask, and how many packets had it
 _SELECTOR = struct.Struct("=BBBx2sHhh4s")  # flags, shift, keys, mask of 16 bits, plus, at; of the hash: at, mask
 _KEY = struct.Struct(">II")
 _WHERE = struct.Struct("=ii")
@@ -93,14 +94,19 @@ def unpack(found: Found, number: int) -> dict[str, Value]:
     return match
 
 
-def _unpack_selector(payload: memoryview) -> dict[str, Value]:
-    flags, shift, _, varying, plus, at, hash_at, hash_mask = _SELECTOR.unpack_from(payload)
+def _unpack_words(payload: bytes | memoryview) -> tuple[str, ...]:
     words = []
-    for start in range(_SELECTOR.size, len(payload), _KEY_SIZE):
+    for start in range(0, len(payload), _KEY_SIZE):
         mask, value = _KEY.unpack_from(payload, start)
         offset, next_mask = _WHERE.unpack_from(payload, start + _KEY.size)
         words.append(str(Word(value, mask, offset, bool(next_mask))))
-    match: dict[str, Value] = {"match": tuple(words)} if words else {}
+    return tuple(words)
+
+
+def _unpack_selector(payload: memoryview) -> dict[str, Value]:
+    flags, shift, _, varying, plus, at, hash_at, hash_mask = _SELECTOR.unpack_from(payload)
+    words = _unpack_words(payload[_SELECTOR.size :])
+    match: dict[str, Value] = {"match": words} if words else {}
     if flags & (_OFFSET | _VARYING | _EAT):
         moved = Offset(plus=plus if flags & _OFFSET else 0, eat=bool(flags & _EAT))
         if flags & _VARYING:
@@ -114,3 +120,19 @@ def _unpack_selector(payload: memoryview) -> dict[str, Value]:
 def is_own_table(found: Found, number: int) -> bool:
     """Whether it is the table that the kernel made for a preference."""
     return SEL not in found and number >> _TABLE_SHIFT >= _OF_THE_KERNEL
+
+
+def values(payload: memoryview, start: int, end: int) -> Iterator[tuple[int, int, str, Callable[[bytes], Value]]]:
+    """Where the words are that a rule matches, of what, and how to read others."""
+    for number, first, last in walk(payload, start, end):
+        if number == SEL and last - first > _SELECTOR.size:
+            yield first + _SELECTOR.size, last, "match", _unpack_words
+
+
+def counts(payload: memoryview, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where it says how often a rule was asked, and how often it matched."""
+    for number, first, last in walk(payload, start, end):
+        if number == _COUNTS:
+            yield first, last
+        elif number == MARK:
+            yield first + _MARK_SIZE, last

@@ -224,3 +224,14 @@ def leave_to_leaves(classes: dict[Key, Object]) -> None:
         if tclass.attrs["kind"] == "htb":
             kept = {name: value for name, value in tclass.attrs.items() if name not in OF_LEAVES}
             classes[key] = tclass._replace(attrs=kept)
+
+
+def settle(found: dict[str, dict[Key, Object]]) -> None:
+    """Make of all that is said by class what the kernel will have of it."""
+    leave_to_leaves(found.get("tclass", {}))
+    qdiscs = found.get("qdisc", {})
+    told = [one for one in qdiscs.values() if one.attrs["kind"] == "ingress" and "ingress_block" not in one.attrs]
+    ruled = {key[0] for cls in ("filter", "chain") for key in found.get(cls, {}) if key[1] == "ingress"} if told else ()
+    for one in told:
+        if one.name in ruled:  # as with clsact: its rules are the link's own, unless a block is said
+            qdiscs[one.key] = one._replace(attrs={**one.attrs, "ingress_block": None})

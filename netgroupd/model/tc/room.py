@@ -21,14 +21,11 @@ _RATES = frozenset({"rate", "peakrate"})
 _IN_ACTION = _RATES | {"kind", "control", "burst", "mtu", "overhead", "mpu", "linklayer"}
 
 
-def sent(match: Mapping[str, Value], attrs: Attrs) -> int:
-    """The bytes of the message that makes a rule, at most."""
-    return _match(match) + sum(_ACTION + _body(action) + _tables(action) for action in records(attrs, "actions"))
-
-
-def told(match: Mapping[str, Value], attrs: Attrs) -> int:
-    """The bytes that a rule takes in a dump, at most."""
-    return _match(match) + sum(_ACTION + _body(action) + _COUNTS for action in records(attrs, "actions"))
+def taken(match: Mapping[str, Value], attrs: Attrs) -> tuple[int, int]:
+    """The bytes of the message that makes a rule, and those that it takes in a dump, at most."""
+    actions = records(attrs, "actions")
+    said = _match(match) + sum([_ACTION + _body(action) for action in actions])
+    return said + sum(map(_tables, actions)), said + _COUNTS * len(actions)
 
 
 def _match(match: Mapping[str, Value]) -> int:
@@ -39,8 +36,8 @@ def _match(match: Mapping[str, Value]) -> int:
 
 def _body(action: Mapping[str, Value]) -> int:
     said = [value for name, value in action.items() if name not in _IN_ACTION]
-    words = sum(len(value) for value in said if isinstance(value, tuple))
-    text = sum(len(value) for value in said if isinstance(value, str))
+    words = sum([len(value) for value in said if isinstance(value, tuple)])
+    text = sum([len(value) for value in said if isinstance(value, str)])
     return _FIELD * len(said) + _WORD * words + (_code(action) if "bytecode" in action else 2 * text)
 
 
@@ -49,5 +46,7 @@ def _code(said: Mapping[str, Value]) -> int:
 
 
 def _tables(action: Mapping[str, Value]) -> int:
-    rates = [action[name] for name in _RATES & action.keys()] if action["kind"] == "police" else []
+    if action["kind"] != "police":
+        return 0
+    rates = [action[name] for name in _RATES & action.keys()]
     return sum(_TABLE + (_WIDE if isinstance(rate, int) and rate >> 32 else 0) for rate in rates)

@@ -10,7 +10,7 @@ new ones.  Linear.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
@@ -18,7 +18,8 @@ from netgroupd.model.tc.action import chain_led_to
 from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, beside, chain_of, led_to, said_as
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing
-from netgroupd.plan.tc.turns import Turns
+from netgroupd.plan.step import Step
+from netgroupd.plan.tc.turns import Turns, displaced
 
 SWITCH_PREF = 1
 _Side = tuple[Key, int]  # the key of a chain, or of all of a hook, and which of the two beside
@@ -118,7 +119,8 @@ def _built(policy: _Policy, haves: Mapping[Key, Object], held: Mapping[_Side, in
     """The rules where they are if they are all there as wanted, otherwise on the side that is not gone to.
 
     One that the kernel may have refused and that alone is missing needs no other side: it is there at once, or is not.
-    Several are tried there first, where no packet comes: if all are refused again, nothing is built for them.
+    Several, and one that is not asked last, are tried there first, where no packet comes: if all are refused again,
+    nothing is built for them.
     """
     now = next((side for side in (0, 1) if _is_there(policy.switch(side), haves)), None)
     if now is None:
@@ -129,7 +131,7 @@ def _built(policy: _Policy, haves: Mapping[Key, Object], held: Mapping[_Side, in
     whole = len(wants) - 1 - len(missing) == held.get((policy.chain.key, now), 0)
     if not (alike and whole) or any(wants[key].attrs.get("optional") is not True for key in missing):
         return policy.at(1 - now)
-    if len(missing) <= 1 and not turns.astray(wants.values(), missing):
+    if len(missing) <= 1 and not (turns.astray(wants.values(), missing) or displaced(wants.values(), missing)):
         return wants
     other = policy.at(1 - now)
     tried = frozenset(map(_across, missing))
@@ -155,3 +157,20 @@ def is_switch(rule: Object) -> bool:
     if pref != SWITCH_PREF or match or rule.attrs.get("kind") != "flower":
         return False
     return any(number >= OF_HOOK for number in led_to(rule.attrs))
+
+
+def unmet(steps: Iterable[Step], actual: State) -> frozenset[Key]:
+    """The chains that packets come to only with ``steps``, and that have rules of an attempt already."""
+    found = steps if actual.of("filter") else ()
+    switches = (step.after for step in found if step.after and is_switch(step.after))
+    sides = {(*rule.key[:2], number) for rule in switches for number in led_to(rule.attrs)}
+    if not sides:
+        return frozenset()
+    there = {key[:3] for key in actual.of("filter")}
+    return frozenset(chain for chain in there if not sides.isdisjoint((chain, _first_of(chain))))
+
+
+def _first_of(chain: Key) -> Key:
+    """Where packets come first on the side of a hook that a chain is of."""
+    number = chain_of(chain)
+    return (*chain[:2], beside(0, number & 1, whole=True) if OF_HOOK <= number < SPARE else number)

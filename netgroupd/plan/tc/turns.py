@@ -4,7 +4,7 @@
 They come in the order of the file, in which they are made.  A new one is always the
 last, so those that are to come behind it are deleted and made again.  Of flower the
 kernel does not tell the order of the masks: there it is kept where rules are put
-back, which know their handles.  Linear.
+back, which know their handles, and in chains that packets do not come to yet.  Linear.
 """
 
 from collections import defaultdict
@@ -17,6 +17,7 @@ from typing import Any
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.anew import excluded
 
 _IN_TURN = frozenset({"basic", "bpf", "flow"})
 _WITH_PLACES = _IN_TURN | {"flower"}
@@ -35,24 +36,29 @@ class Turns:
     def _haves(self) -> Mapping[Key, list[Object]]:
         return _by_preference(self._actual.of("filter").values())
 
-    def astray(self, wants: Collection[Object], made: Set[Key] = frozenset()) -> dict[Key, list[Object]]:
-        """By preference the rules that would not come in the order of ``wants`` beside those that are ``made``."""
+    def astray(
+        self, wants: Collection[Object], made: Set[Key] = frozenset(), unmet: Set[Key] = frozenset()
+    ) -> dict[Key, list[Object]]:
+        """By preference the rules that would not come in the order of ``wants`` beside those that are ``made``.
+
+        Of chains that no packet has come to (``unmet``) those of flower, too.
+        """
         # Of a million rules of one line the attributes are one mapping, which tells that none is asked in turn.
         attrs = [*map(_ATTRS, wants)]
-        if not any(map(_has_place, dict(zip(map(id, attrs), attrs, strict=True)).values())):
+        if not unmet and not any(map(_has_place, dict(zip(map(id, attrs), attrs, strict=True)).values())):
             return {}
-        told = (want for want in wants if _has_place(want[2]))
+        told = (want for want in wants if _has_place(want[2]) or (want[1][:3] in unmet and want[2]["kind"] == "flower"))
         found = {pref: _astray(rules, self._haves.get(pref, []), made) for pref, rules in _by_preference(told).items()}
         return {pref: rules for pref, rules in found.items() if rules}
 
 
-def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
-    """Add to the steps about filters what it takes for rules to come in their order."""
+def arrange(steps: list[Step], desired: State, actual: State, unmet: Set[Key] = frozenset()) -> list[Step]:
+    """Add to the steps about filters what it takes for rules to come in their order; ``unmet`` as ``astray`` has it."""
     wants = desired.of("filter")
     if not actual.of("filter"):
         return steps  # a million rules need not be looked at for nothing
     coming = {step.object.key: step for step in steps if _comes(step)}
-    astray = Turns(actual).astray(wants.values(), coming.keys())
+    astray = Turns(actual).astray(wants.values(), coming.keys(), unmet)
     if not astray:
         return steps
     again = {rule.key: rule for rules in astray.values() for rule in rules}
@@ -68,6 +74,17 @@ def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
 
 def _comes(step: Step) -> bool:
     return step.op is Op.CREATE or bool(step.why and step.after)
+
+
+def displaced(wants: Iterable[Object], made: Set[Key]) -> bool:
+    """Whether a mask of flower of the rules that are ``made`` beside the others would be asked in another turn."""
+    prefs = {key[:4] for key in made}
+    told = (want for want in wants if want.key[:4] in prefs and want.attrs.get("kind") == "flower") if prefs else ()
+    for rules in _by_preference(told).values():
+        last = [want for want in rules if want.key in made]
+        if _turns([*(want for want in rules if want.key not in made), *last]) != _turns(rules):
+            return True
+    return False
 
 
 def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
@@ -97,15 +114,19 @@ def several(rules: Iterable[Object]) -> frozenset[Key]:
     return frozenset(pref for pref, found in _by_preference(asked).items() if len(_turns(found)) > 1)
 
 
-def by_mask(rules: Iterable[Object]) -> list[Object]:
-    """The same, those of flower where the first of their preference with their mask is: among these no order counts."""
-    found = [*rules]
+def by_mask(rules: Iterable[Object], among: Callable[[Object], Any] = lambda _rule: 0) -> list[Object]:
+    """The same, those of flower where the first of their preference with their mask is.
+
+    Of one mask no order counts: there they are as ``among`` sorts them, or as they come.
+    """
     first: dict[tuple[Key, object], int] = {}
-    places = [
-        first.setdefault((rule.key[:4], _turn_of(rule)), place) if rule.attrs.get("kind") == "flower" else place
-        for place, rule in enumerate(found)
-    ]
-    return [found[place] for place in sorted(range(len(found)), key=places.__getitem__)]
+    placed: list[tuple[int, Any, Object]] = []
+    for place, rule in enumerate(rules):
+        if rule.attrs.get("kind") == "flower":
+            placed.append((first.setdefault((rule.key[:4], _turn_of(rule)), place), among(rule), rule))
+        else:
+            placed.append((place, 0, rule))
+    return [rule for *_, rule in sorted(placed, key=itemgetter(0, 1))]
 
 
 def _has_place(attrs: Attrs) -> bool:
@@ -147,5 +168,6 @@ def _turn_of(rule: Object) -> object:
 def _made_again(want: Object, have: Object) -> Step:
     """Make a rule again, with what a file does not say of it."""
     kept = {name: have.attrs[name] for name in _KEPT if name in have.attrs and name not in want.attrs}
+    kept |= excluded(want, have)
     whole = want._replace(attrs={**kept, **want.attrs}) if kept else want
     return Step(Op.CREATE, None, whole, whole.attrs, _WHY)

@@ -9,6 +9,7 @@ at the size alone.
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from netgroupd.kernel.names import Names, UnknownLinkError
@@ -16,6 +17,7 @@ from netgroupd.kernel.netlink.message import attr, attributes, nest, text, u32, 
 from netgroupd.kernel.tc import programs
 from netgroupd.kernel.tc.actions import nat as actions_nat
 from netgroupd.kernel.tc.actions import pedit as actions_pedit
+from netgroupd.kernel.tc.actions import police as actions_police
 from netgroupd.kernel.tc.actions import tunnel as actions_tunnel
 from netgroupd.kernel.tc.actions.police import pack_police, police_counts, unpack_police
 from netgroupd.kernel.tc.actions.rows import packed, read, simple
@@ -40,6 +42,8 @@ from netgroupd.model.value import Value
 _KIND, _OPTIONS, _COOKIE, _FLAGS, _HW_STATS = 1, 2, 6, 7, 8
 _BITS = struct.Struct("=II")  # values, and which of them are said
 _EVERY_WAY = 3  # of counting in hardware
+_OF_ANY = ("cookie", "no_percpu", "hw_stats")  # fields that actions of all kinds have
+_KNOWN = 1 << 10
 _NO_PERCPU = 1
 GENERIC = struct.Struct("=IIIii")  # index, capabilities, control, references, binds
 _U32 = struct.Struct("=I")
@@ -203,6 +207,7 @@ def _unpack_bpf(_rest: bytes, found: Mapping[int, memoryview], _names: Names) ->
     return said | programs.current(said, found, _PROGRAM)
 
 
+_COUNTS = GENERIC.size - 8
 FORMS = {
     "gact": Form(2, _pack_gact, _unpack_gact),
     "mirred": Form(2, _pack_mirred, _unpack_mirred, 8),
@@ -220,31 +225,51 @@ FORMS = {
 }
 
 
+@lru_cache(_KNOWN)
+def _start(parms: int, size: int, index: int, control: str) -> bytes:
+    """What the options of most kinds begin with: their structure, up to the ``size`` bytes that are of the kind."""
+    generic = GENERIC.pack(index, 0, control_number(control), 0, 0)
+    return attr(parms, generic + bytes(size))[: -size or None]
+
+
 def _options(kind: str, index: int, fields: Fields, names: Names) -> bytes:
     if kind == "police":
         return pack_police(index, fields)
     form = FORMS[kind]
     rest, more = form.pack(fields, names)
-    control = control_number(str(fields.get("control", usual_control(fields))))
-    return attr(form.parms, GENERIC.pack(index, 0, control, 0, 0) + rest) + more
+    said = fields.get("control")
+    return _start(form.parms, len(rest), index, str(said) if said else usual_control(fields)) + rest + more
+
+
+@lru_cache(_KNOWN)
+def _around(place: int, size: int, kind: str, *said: Value) -> tuple[bytes, bytes]:
+    """What stands before and behind ``size`` bytes of options, where an action has these of the fields that any has."""
+    fields = dict(zip(_OF_ANY, said, strict=True))
+    tail = b""
+    if fields["cookie"] is not None and COOKIE.pack:
+        tail += attr(_COOKIE, COOKIE.pack(fields["cookie"]))
+    if fields["no_percpu"]:
+        tail += attr(_FLAGS, _BITS.pack(_NO_PERCPU, _NO_PERCPU))
+    if fields["hw_stats"] is not None:
+        tail += attr(_HW_STATS, _BITS.pack(HW_STATS[str(fields["hw_stats"])], _EVERY_WAY))
+    whole = nest(place, text(_KIND, kind), nest(_OPTIONS, bytes(size)), tail)
+    start = len(whole) - size - len(tail)
+    return whole[:start], tail
 
 
 def pack_action(place: int, index: int, fields: Fields, names: Names) -> bytes:
     """One action; the kernel gives it an index where ``index`` is 0."""
     kind = str(fields["kind"])
-    parts = [text(_KIND, kind), nest(_OPTIONS, _options(kind, index, fields, names))]
-    if "cookie" in fields and COOKIE.pack:
-        parts.append(attr(_COOKIE, COOKIE.pack(fields["cookie"])))
-    if fields.get("no_percpu"):
-        parts.append(attr(_FLAGS, _BITS.pack(_NO_PERCPU, _NO_PERCPU)))
-    if "hw_stats" in fields:
-        parts.append(attr(_HW_STATS, _BITS.pack(HW_STATS[str(fields["hw_stats"])], _EVERY_WAY)))
-    return nest(place, *parts)
+    options = _options(kind, index, fields, names)
+    before, behind = _around(place, len(options), kind, *map(fields.get, _OF_ANY))
+    return before + options + behind
 
 
-def _pack_one(place: int, fields: Fields, names: Names) -> bytes:
-    if not (found := shared(fields["kind"])):
-        return pack_action(place, 0, fields, names)
+@lru_cache(_KNOWN)
+def _pack_shared(place: int, kind: str) -> bytes:
+    """A reference to an action that filters share; b"" for what is none."""
+    if not (found := shared(kind)):
+        return b""
     kind, index = found
     if kind == "police":
         options = pack_police(index, {})
@@ -252,6 +277,10 @@ def _pack_one(place: int, fields: Fields, names: Names) -> bytes:
         form = FORMS[kind]
         options = attr(form.parms, GENERIC.pack(index, 0, 0, 0, 0) + bytes(form.rest))
     return nest(place, text(_KIND, kind), nest(_OPTIONS, options))
+
+
+def _pack_one(place: int, fields: Fields, names: Names) -> bytes:
+    return _pack_shared(place, str(fields["kind"])) or pack_action(place, 0, fields, names)
 
 
 def pack_actions(number: int, actions: Value, names: Names) -> bytes:
@@ -296,11 +325,25 @@ def held(kind: str, options: Mapping[int, memoryview]) -> Held:
     return Held(kind, index, references, binds)
 
 
-def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Value]]:
-    """One action, whether it stands by itself or not; of a kind that netgroupd does not know, only which."""
-    found = attributes(payload)
-    kind = bytes(found[_KIND]).rstrip(b"\0").decode()
-    inside = attributes(found[_OPTIONS]) if _OPTIONS in found else {}
+class Structure(NamedTuple):
+    """Which attributes are the structure of an action and its times, and where in the first by how many it is held."""
+
+    number: int
+    times: int
+    counts: int
+
+
+def structure(kind: str, options: Mapping[int, memoryview]) -> Structure | None:
+    """That of an action by its options; None of a kind that netgroupd does not know."""
+    if kind == "police":
+        return Structure(actions_police.PARMS, actions_police.TIMES, actions_police.COUNTS)
+    if not (form := FORMS.get(kind)):
+        return None
+    return Structure(form.number_in(options), 2 if form.parms == 1 else 1, _COUNTS)
+
+
+def unpack_fields(kind: str, inside: Mapping[int, memoryview], names: Names) -> dict[str, Value]:
+    """What an action is by its options; of a kind that netgroupd does not know, only that."""
     fields: dict[str, Value] = {"kind": kind}
     if kind == "police":
         fields |= unpack_police(inside)
@@ -308,12 +351,24 @@ def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Va
         parms = bytes(inside[form.number_in(inside)])
         fields["control"] = control_text(GENERIC.unpack_from(parms)[2])
         fields |= form.unpack(parms[GENERIC.size :], inside, names)
-    if _COOKIE in found:
-        fields["cookie"] = bytes(found[_COOKIE]).hex()
+    return fields
+
+
+def unpack_of_any(found: Mapping[int, memoryview]) -> dict[str, Value]:
+    """What an action says that one of any kind may say."""
+    fields: dict[str, Value] = {"cookie": bytes(found[_COOKIE]).hex()} if _COOKIE in found else {}
     ways = int.from_bytes(found[_HW_STATS][:4], "little") if _HW_STATS in found else _EVERY_WAY
     fields["hw_stats"] = _HW_STATS_NAMES[ways]
     fields["no_percpu"] = bool(_FLAGS in found and found[_FLAGS][0] & _NO_PERCPU)
-    return held(kind, inside), fields
+    return fields
+
+
+def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Value]]:
+    """One action, whether it stands by itself or not; of a kind that netgroupd does not know, only which."""
+    found = attributes(payload)
+    kind = bytes(found[_KIND]).rstrip(b"\0").decode()
+    inside = attributes(found[_OPTIONS]) if _OPTIONS in found else {}
+    return held(kind, inside), unpack_fields(kind, inside, names) | unpack_of_any(found)
 
 
 def _unpack_one(payload: memoryview, names: Names) -> dict[str, Value]:

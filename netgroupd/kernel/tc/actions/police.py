@@ -13,7 +13,7 @@ from netgroupd.model.value import Value
 
 _HEAD = struct.Struct("=IIIII")  # index, control, limit, burst, mtu
 _TAIL = struct.Struct("=iiI")  # references, binds, capabilities
-_PARMS, _RATE, _PEAKRATE, _MEASURED, _RESULT = 1, 2, 3, 4, 5
+PARMS, _RATE, _PEAKRATE, _MEASURED, _RESULT, TIMES = 1, 2, 3, 4, 5, 6
 _RATE64, _PEAKRATE64, _PKTRATE, _PKTBURST = 8, 9, 10, 11
 
 
@@ -26,7 +26,7 @@ def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
     burst = ticks(integer(fields, "burst"), rate) if rate else 0
     parts = [
         attr(
-            _PARMS,
+            PARMS,
             _HEAD.pack(index, control, 0, burst, integer(fields, "mtu"))
             + pack_rate(rate, *framed)
             + pack_rate(peak, *framed)
@@ -46,7 +46,7 @@ def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
 
 def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
     """The fields that a dump tells; one by a rate that the kernel measures is of a kind that no file can say."""
-    parms = bytes(found[_PARMS])
+    parms = bytes(found[PARMS])
     _, control, _, burst, mtu = _HEAD.unpack_from(parms)
     fields: dict[str, Value] = {"control": control_text(control)}
     if _MEASURED in found:
@@ -69,7 +69,11 @@ def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
     return fields
 
 
+COUNTS = _HEAD.size + 2 * RATESPEC_SIZE
+"""Where in the structure is by how many it is held."""
+
+
 def police_counts(found: Mapping[int, memoryview]) -> tuple[int, int, int]:
     """The index, and by how many it is held: in all, and by filters."""
-    references, binds, _ = _TAIL.unpack_from(found[_PARMS], _HEAD.size + 2 * RATESPEC_SIZE)
-    return _HEAD.unpack_from(found[_PARMS])[0], references, binds
+    references, binds, _ = _TAIL.unpack_from(found[PARMS], COUNTS)
+    return _HEAD.unpack_from(found[PARMS])[0], references, binds

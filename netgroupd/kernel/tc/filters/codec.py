@@ -11,13 +11,12 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import nest, text, u32
 from netgroupd.kernel.netlink.request import Call, Codec, Context, Request
-from netgroupd.kernel.rows import goal, single
+from netgroupd.kernel.rows import single
 from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS, Match
 from netgroupd.kernel.tc.filters import read as filters_read
 from netgroupd.kernel.tc.filters import run as filters_run
-from netgroupd.kernel.tc.filters.frame import NEW, frames, handle_of
-from netgroupd.kernel.tc.filters.frame import frame as frame_of
+from netgroupd.kernel.tc.filters.frame import NEW, frames, handle_of, said_by
 from netgroupd.kernel.tc.hash_tables import delete_preference, delete_table
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELTFILTER, RTM_NEWTFILTER, Place
 from netgroupd.model.tc.protocol import protocol_number, swapped
@@ -31,16 +30,16 @@ _ALL = 0  # in place of a handle
 def _write(step: Step, names: Names) -> bytes:
     key = step.object.key
     create = step.op is Op.CREATE
-    frame = frames.of(key, step.object.attrs, names) if create else frame_of(key, goal(step), names)
+    frame = frames.of_step(step, names)
     form = CLASSIFIERS[str(frame.attrs["kind"])]
     said: Match = key[4]  # type: ignore[assignment]  # what filter.key makes
     # One that the kernel drops on the way gets another handle where that is the kernel's to give.
     if step.before and not step.why and not has_other_flags(step):
         handle = handle_of(step.before.attrs)
     else:  # the old one was of a table that may have gone with it, or others have its handle by now
-        handle = handle_of(step.object.attrs if step.why else frame.attrs) & (
-            words.OF_RULE if frame.attrs["kind"] == "u32" else -1
-        )
+        wanted = (step.object.attrs,) if step.why else said_by(step)
+        handle = next((handle_of(attrs) for attrs in wanted if "handle" in attrs), 0)
+        handle &= words.OF_RULE if frame.attrs["kind"] == "u32" else -1
     place = frame.place
     header = place.header(handle or form.handle(said), frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)

@@ -8,6 +8,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, nest, text, u32
 from netgroupd.kernel.netlink.request import Form
+from netgroupd.kernel.rows import goal
 from netgroupd.kernel.tc.actions.codec import pack_actions
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.programs import pinned
@@ -17,6 +18,7 @@ from netgroupd.model.tc.filter import block_number
 from netgroupd.model.tc.handle import handle_number
 from netgroupd.model.tc.protocol import protocol_number, swapped
 from netgroupd.model.value import Value
+from netgroupd.plan.step import Op, Step
 
 NEW = message.NLM_F_CREATE | message.NLM_F_EXCL
 _ETH_TYPE = 8
@@ -34,13 +36,19 @@ class Frame(NamedTuple):
     info: int
     front: bytes
     begin: bytes
-    end: bytes
+    more: bytes
+    actions: bytes
 
-    def around(self, size: int, form: Form) -> tuple[bytes, bytes]:
-        """What stands before and behind a match of ``size`` bytes in the message that makes a rule, with no handle."""
+    @property
+    def end(self) -> bytes:
+        """What is behind a match."""
+        return self.more + self.actions
+
+    def around(self, size: int, form: Form, flags: int) -> tuple[bytes, bytes]:
+        """What stands before and behind a match of ``size`` bytes in a message with ``flags``, and with no handle."""
         header = self.place.header(info=self.info)
         options = nest(OPTIONS, self.begin, bytes(size), self.end)
-        whole = form(message.request(RTM_NEWTFILTER, NEW, header, self.front, options))
+        whole = form(message.request(RTM_NEWTFILTER, flags, header, self.front, options))
         start = len(whole) - size - len(self.end)
         return whole[:start], whole[start + size :]
 
@@ -64,9 +72,34 @@ def handle_of(attrs: Attrs) -> int:
     return handle
 
 
-def alike(one: Attrs, other: Attrs) -> bool:
-    """Whether rules with these attributes differ in their handles alone."""
-    return one is other or {**one, "handle": 0} == {**other, "handle": 0}
+class Like:
+    """Tells whether the rule of a step differs from that of the first in its match, handle and actions alone."""
+
+    def __init__(self, first: Step) -> None:
+        self._op, self._hook = first.op, first.object.key[:4]
+        self._said = [(attrs, _bare(attrs)) for attrs in said_by(first)]
+
+    def __call__(self, step: Step) -> bool:
+        """Whether it does."""
+        if step.op is not self._op or step.object.key[:4] != self._hook:
+            return False
+        told = zip(said_by(step), self._said, strict=True)
+        return all(attrs is first or _bare(attrs) == bare for attrs, (first, bare) in told)
+
+
+def said_by(step: Step) -> tuple[Attrs, ...]:
+    """What says what a rule is to be; what comes first counts more."""
+    wanted = step.object.attrs
+    return (step.attrs, wanted, step.before.attrs) if step.before else (wanted,)
+
+
+def _bare(attrs: Attrs) -> Attrs:
+    return {**attrs, "handle": 0, "actions": ()}
+
+
+def actions_of(step: Step) -> Value:
+    """The actions that a rule is to have."""
+    return next((attrs["actions"] for attrs in said_by(step) if "actions" in attrs), ())
 
 
 def frame(key: Key, attrs: Attrs, names: Names) -> Frame:
@@ -84,7 +117,6 @@ def frame(key: Key, attrs: Attrs, names: Names) -> Frame:
         u32(form.classid, handle_number(str(classid))) if classid is not None else b"",
         u32(form.flags, bits) if bits and form.flags else b"",
         u32(BPF_FLAGS, 1) if attrs.get("direct_action") else b"",
-        pack_actions(form.actions, attrs.get("actions"), names),
     ]
     return Frame(
         attrs,
@@ -95,7 +127,21 @@ def frame(key: Key, attrs: Attrs, names: Names) -> Frame:
         text(KIND, kind) + (u32(CHAIN, chain) if chain else b""),
         begin,
         b"".join(parts),
+        pack_actions(form.actions, attrs.get("actions"), names),
     )
+
+
+class _Changing(NamedTuple):
+    """What the rule that changed last has in common with others, its actions, and whose names it is by."""
+
+    like: Like
+    actions: Value
+    names: Names
+    frame: Frame
+
+    def fits(self, step: Step, names: Names) -> bool:
+        """Whether another rule has the same."""
+        return self.names is names and self.actions is actions_of(step) and self.like(step)
 
 
 class _Frames:
@@ -103,19 +149,35 @@ class _Frames:
 
     def __init__(self) -> None:
         self._frames: dict[tuple[Value | int, ...], Frame] = {}
+        self._last: _Changing | None = None
 
-    def of(self, key: Key, attrs: Attrs, names: Names) -> Frame:
-        """A frame whose links still have the indices that it holds."""
+    def of_step(self, step: Step, names: Names) -> Frame:
+        """A frame whose links still have the indices that it holds; many rules that change are alike in a row."""
+        if step.op is Op.CREATE:
+            return self._of(step.object.key, step.object.attrs, names)
+        last = self._last
+        if last and last.fits(step, names) and _stands(last.frame, names):
+            return last.frame
+        found = frame(step.object.key, goal(step), names)
+        self._last = _Changing(Like(step), actions_of(step), names, found)
+        return found
+
+    def _of(self, key: Key, attrs: Attrs, names: Names) -> Frame:
         known = (id(names), id(attrs), *key[:4])
         found = self._frames.get(known)
-        for path in found.pinned if found else ():
-            pinned(path)
-        if found is None or any(names.index(name) != index for name, index in found.links):
+        if found is None or not _stands(found, names):
             found = frame(key, attrs, names)
             if len(self._frames) >= _FRAMES:
                 self._frames.clear()
             self._frames[known] = found
         return found
+
+
+def _stands(known: Frame, names: Names) -> bool:
+    """Whether links and programs still have the numbers that a frame holds."""
+    for path in known.pinned:
+        pinned(path)
+    return all(names.index(name) == index for name, index in known.links)
 
 
 frames = _Frames()

@@ -20,7 +20,7 @@ from netgroupd.kernel.tc import programs, u32_listed
 from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.actions.codec import has_shared, held_by
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
-from netgroupd.kernel.tc.filters.seen import Seen
+from netgroupd.kernel.tc.filters.seen import KINDS, Seen
 from netgroupd.kernel.tc.filters.stuck import told_alone, told_around, told_until
 from netgroupd.kernel.tc.filters.unsaid import (
     TWICE,
@@ -118,8 +118,8 @@ class Decoder:
             self._own_tables[u32_listed.Hung(chain, info)] += 1
             return None
         rule = self._described(rule, kind, options, handle)
-        if kind == "flower" and UNSAID not in rule.attrs:
-            self._seen.note(payload, rule)
+        if kind in KINDS and UNSAID not in rule.attrs and not (kind == "u32" and words.SEL not in options):
+            self._seen.note(payload, rule, self._names)
         return rule
 
     def begun(self, payload: bytes) -> Object:

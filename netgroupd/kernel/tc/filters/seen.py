@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Flower rules of a dump, read by where their bytes are, once one of the same layout has been read in full.
+"""Rules of flower and u32 of a dump, read by where their bytes are, once one of the same layout has been read in full.
 
 Rules of one line differ in their handles, in the values that they match and in
 what their actions have counted.  All other bytes, lengths and masks among them,
@@ -9,15 +9,19 @@ row, which is read part by part for all of them at once.
 
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from operator import countOf, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
+from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.message import walk
 from netgroupd.kernel.tc import flower
-from netgroupd.kernel.tc.actions.seen import Remembered, changing
+from netgroupd.kernel.tc import u32 as words
+from netgroupd.kernel.tc.actions.seen import Read, Remembered, changing, own
+from netgroupd.kernel.tc.classifiers import CLASSIFIERS
+from netgroupd.kernel.tc.filters.unsaid import TWICE
 from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS, Located, Place
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
@@ -26,7 +30,7 @@ from netgroupd.plan.compare import differing
 _SIZE = struct.Struct("=I12x")  # a message's own header
 _HANDLE = (8, 12)  # of struct tcmsg, between the link and the parent
 _NUMBER = 4  # bytes of each of these
-_ACTIONS = 3
+_MANY, _MOST = 32, 128  # rules in a row have actions each for itself: a row of them, and what no layout has helped with
 _LAYOUTS = 16  # of one length: there are rules of a few lines, seldom of more
 _MEMO = 1 << 16
 _ATTRS: Callable[[Any], Attrs] = itemgetter(2)  # of an object
@@ -36,6 +40,22 @@ Span = tuple[int, int]
 _Rows: TypeAlias = Sequence[tuple[bytes | int, ...]]
 
 
+class _Form(NamedTuple):
+    """Of one classifier the number of its actions, where what a rule matches is, and where it counts."""
+
+    actions: int
+    values: Callable[[memoryview, int, int], Iterator[tuple[int, int, str, flower.Read]]]
+    counts: Callable[[memoryview, int, int], Iterator[Span]] = lambda _payload, _start, _end: iter(())
+
+
+_FORMS = {
+    "flower": _Form(CLASSIFIERS["flower"].actions, flower.values),
+    "u32": _Form(CLASSIFIERS["u32"].actions, words.values, words.counts),
+}
+KINDS = frozenset(_FORMS)
+"""The classifiers whose rules are read so."""
+
+
 class _Base(NamedTuple):
     """What rules say that agree in all the bytes kept, and how to read the others."""
 
@@ -43,6 +63,7 @@ class _Base(NamedTuple):
     match: Mapping[str, Value]
     readers: Mapping[str, tuple[int, flower.Read]]
     attrs: Attrs
+    own: Sequence[tuple[Sequence[int], Read]] = ()  # how to read actions that each rule has for itself
 
     def keys(self, hook: Located, rows: _Rows) -> Iterator[Key]:
         """The keys of rules that are cut in pieces."""
@@ -55,10 +76,14 @@ class _Base(NamedTuple):
         matches = zip(*(columns[name] for name in sorted(columns)), strict=True) if columns else repeat((), count)
         return zip(*map(repeat, (hook.where, hook.parent, *self.queue)), matches, strict=False)
 
+    def actions(self, rows: _Rows) -> Iterator[tuple[Value, ...]]:
+        """The actions of rules that have theirs each for itself."""
+        return zip(*(map(read, map(itemgetter(*places), rows)) for places, read in self.own), strict=True)
+
     def are_as(self, wants: Sequence[Object | None]) -> bool:
         """Whether rules that say this are as is wanted, alike of each."""
         first = wants[0]
-        if first is None or None in wants or differing(first, first._replace(attrs=self.attrs)):
+        if self.own or first is None or None in wants or differing(first, first._replace(attrs=self.attrs)):
             return False
         return countOf(map(_ATTRS, wants), first.attrs) == len(wants)  # of one line they are the same mapping
 
@@ -66,7 +91,7 @@ class _Base(NamedTuple):
 class _Layout:
     """Where the bytes are of rules that are laid out alike, in messages with their headers."""
 
-    def __init__(self, size: int, dropped: Iterable[Span], values: Iterable[Span]) -> None:
+    def __init__(self, size: int, dropped: Iterable[Span], values: Collection[Span]) -> None:
         cuts = sorted([(*_HANDLE, "I"), *((*span, "x") for span in dropped), *((*span, "s") for span in values)])
         forms, kinds, at = [_SIZE.format], ["kept"], 0
         for start, end, kind in (*cuts, (size, size, "")):
@@ -79,7 +104,8 @@ class _Layout:
         self.form = struct.Struct("".join(forms))
         self.kept = itemgetter(*(place for place, kind in enumerate(kinds) if kind == "kept"))
         self.handle = itemgetter(kinds.index("I"))
-        self.values = tuple(place for place, kind in enumerate(kinds) if kind == "s")
+        places = (place for place, kind in enumerate(kinds) if kind == "s")
+        self.values = dict(zip(sorted(values), places, strict=True))
         self._bases: dict[object, _Base] = {}
 
     def learn(self, payload: memoryview, base: _Base) -> None:
@@ -142,43 +168,51 @@ class Seen:
         wants = [*map(self._expected.get, found)]
         keys = [want[1] if want else key for want, key in zip(wants, found, strict=True)]
         attrs: Iterable[Attrs] = repeat(base.attrs)
-        if self._handles or not base.are_as(wants):
+        if self._handles or base.attrs["kind"] in TWICE or not base.are_as(wants):
             attrs = [{**base.attrs, "handle": handle} for handle in map(layout.handle, rows)]
+        if base.own:
+            attrs = [{**each, "actions": own} for each, own in zip(attrs, base.actions(rows), strict=True)]
         return map(_MADE, zip(repeat("filter"), keys, attrs, repeat(None), strict=False))
 
-    def note(self, payload: memoryview, rule: Object) -> None:
-        """Learn from a rule that was read in full; not where each has actions of its own, and none is like another."""
-        if rule.attrs["actions"] and not self.actions.again:
+    def note(self, payload: memoryview, rule: Object, names: Names) -> None:
+        """Learn from a rule that was read in full; where each has actions of its own, from the first of many."""
+        alone = bool(rule.attrs["actions"]) and not self.actions.again
+        if alone and not _MANY <= self.actions.alone < _MOST:
             return
+        form = _FORMS[str(rule.attrs["kind"])]
         start, end = next((start, end) for number, start, end in walk(payload, HEADER.size) if number == OPTIONS)
-        dropped = _dropped(payload, start, end)
-        if dropped is None:
+        actions = next((span for number, *span in walk(payload, start, end) if number == form.actions), [end, end])
+        dropped = changing(payload[slice(*actions)])
+        apart = own(payload[slice(*actions)], names) if alone else []
+        if dropped is None or alone > bool(apart):
             return
         if self._known >= _MEMO:
             self._layouts.clear()
             self._known = 0
-        values = sorted(flower.values(payload, start, end))
-        layout = _Layout(len(payload), dropped, [value[:2] for value in values])
-        layouts = self._layouts.setdefault(layout.form.size, [])
-        known = next((one for one in layouts if one.form.format == layout.form.format), None)
-        if known is None:
-            if len(layouts) >= _LAYOUTS:
-                del layouts[0]
-            layouts.append(layout)
-            known = layout
+        values = sorted(form.values(payload, start, end))
+        counted = [*_moved(dropped, actions[0]), *form.counts(payload, start, end)]
+        spans = [_moved(one.spans, actions[0]) for one in apart]
+        layout = _Layout(len(payload), counted, [*(value[:2] for value in values), *chain(*spans)])
+        known = self._same(layout, last=alone)
         match: dict[str, Value] = dict(rule.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
-        readers = {name: (place, read) for (_, _, name, read), place in zip(values, known.values, strict=True)}
+        readers = {name: (known.values[first, last], read) for first, last, name, read in values}
         for name in readers:
             del match[name]
         attrs = {name: value for name, value in rule.attrs.items() if name != "handle"}
-        known.learn(payload, _Base(rule.key[2:4], match, readers, attrs))
+        places = [[known.values[span] for span in each] for each in spans]
+        reads = [*zip(places, (one.read for one in apart), strict=True)]
+        known.learn(payload, _Base(rule.key[2:4], match, readers, attrs, reads))
         self._known += 1
 
+    def _same(self, layout: _Layout, *, last: bool) -> _Layout:
+        """The layout like ``layout`` that is known, or this one from here on: asked first, or ``last``."""
+        layouts = self._layouts.setdefault(layout.form.size, [])
+        if known := next((one for one in layouts if one.form.format == layout.form.format), None):
+            return known
+        del layouts[_LAYOUTS - 1 :]
+        layouts.insert(len(layouts) if last else 0, layout)
+        return layout
 
-def _dropped(payload: memoryview, start: int, end: int) -> list[Span] | None:
-    """What differs between equal actions; None where they are laid out in another way."""
-    for number, first, last in walk(payload, start, end):
-        if number == _ACTIONS:
-            ranges = changing(payload[first:last])
-            return None if ranges is None else [(first + one, first + other) for one, other in ranges]
-    return []
+
+def _moved(spans: Iterable[Span], by: int) -> list[Span]:
+    return [(start + by, end + by) for start, end in spans]
