@@ -6,7 +6,7 @@ Until it comes it cannot be configured, and what stands on it cannot be made;
 all the rest can.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from netgroupd.model.address import plain_address
 from netgroupd.model.route import as_kept
@@ -19,6 +19,8 @@ from netgroupd.plan.reach import closure
 from netgroupd.plan.tc.hooks import blocks_of
 
 _MASTER = "master"
+_WAY = "dev"  # of a tunnel
+_IN_USE = "active_slave"  # until it comes a bond uses another port
 
 
 def without_absent(desired: State, actual: State) -> tuple[State, frozenset[str], tuple[str, ...]]:
@@ -39,7 +41,7 @@ def without_absent(desired: State, actual: State) -> tuple[State, frozenset[str]
 
 def without_links(desired: State, names: Iterable[str], actual: State) -> State:
     """``desired`` without the links called ``names`` and all that stands on them."""
-    missing = standing_on(names, desired.of("link"))
+    missing = standing_on(names, desired.of("link"), actual.of("link"))
     missing |= _empty_blocks(missing, desired, actual) | _shared_actions(missing, desired)
     return desired.having(**{cls: dict(_left(cls, desired, missing)) for cls in desired.classes})
 
@@ -65,20 +67,26 @@ def _needed_by_actions(obj: Object) -> Iterator[str]:
         yield from (str(action[field]) for field in ("kind", "dev") if field in action)
 
 
-def standing_on(names: Iterable[str], links: Mapping[Key, Object]) -> frozenset[str]:
-    """The links called ``names``, and all that cannot be without one of them."""
+def standing_on(names: Iterable[str], links: Mapping[Key, Object], there: Container[Key] = ()) -> frozenset[str]:
+    """The links called ``names``, and all that cannot be without one of them; some are ``there`` already."""
     above: dict[str, list[str]] = {}
     for link in links.values():
         for field, lower in named_by(link.attrs):
-            row = row_of(link, field)
-            if row is None or not row.nullable:
+            if not _can_do_without(link, field, there):
                 above.setdefault(lower, []).append(link.name)
     return closure(names, above)
 
 
+def _can_do_without(link: Object, field: str, there: Container[Key]) -> bool:
+    if field == _WAY:
+        return link.key in there  # a new one would send by whichever link there is, if it can be made at all
+    row = row_of(link, field)
+    return field == _IN_USE or (row is not None and row.nullable)
+
+
 def named_by(attrs: Attrs) -> Iterator[tuple[str, str]]:
     """The attributes of a link that name another one."""
-    for field in ("link", "slave1", "slave2", "interlink", _MASTER, "primary", "active_slave", "port.backup_port"):
+    for field in ("link", _WAY, "slave1", "slave2", "interlink", _MASTER, "primary", _IN_USE, "port.backup_port"):
         if attrs.get(field):
             yield field, str(attrs[field])
 

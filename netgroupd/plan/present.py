@@ -130,10 +130,9 @@ def _net(steps: tuple[Step, ...], said: Said) -> Net:
         before = said.attrs(deleted.object, {name: had.get(name) for name in after})
         return Net("~", created.object, before, after, why)
     if created:
-        before, made = deleted.object.attrs if deleted else NOTHING, created.object
-        return Net("-/+" if deleted else "+", made, before, made.attrs, why)
+        return Net("-/+" if deleted else "+", created.object, NOTHING, created.object.attrs, why)
     if deleted:
-        return Net("-", deleted.object, deleted.object.attrs, NOTHING, why)
+        return Net("-", deleted.object, NOTHING, NOTHING, why)
     why = next((step.why for step in steps if step.why), "")
     attrs: dict[str, Value] = {}
     for step in steps:

@@ -11,8 +11,6 @@ import pytest
 from netgroupd.cli.commands import COMMANDS
 from netgroupd.cli.main import main
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.files import Files
-from netgroupd.engine.paths import Paths
 from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.plan.step import Op
 
@@ -49,18 +47,11 @@ CHANGES = (
 
 
 @pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A host whose kernel is a fake, with a configuration that nobody has applied."""
-    config = tmp_path / "config"
-    config.mkdir(mode=0o755)
-    (config / "all.yaml").write_text(CONFIG)
-    (tmp_path / "interfaces").write_text("auto eth0\niface eth0 inet dhcp\n")
-    paths = Paths((config,), tmp_path / "state", tmp_path / "group")
-    kernel = FakeKernel()
-    monkeypatch.setattr("netgroupd.engine.paths.SYSTEM", paths)
-    monkeypatch.setattr("netgroupd.engine.engine.Engine", partial(Engine, connect=lambda _netns: kernel))
-    monkeypatch.setattr("netgroupd.engine.files.Files", partial(Files, connect=lambda _netns: kernel))
-    return tmp_path
+def host(host: Path) -> Path:
+    """A host with a configuration that nobody has applied."""
+    (host / "config/all.yaml").write_text(CONFIG)
+    (host / "interfaces").write_text("auto eth0\niface eth0 inet dhcp\n")
+    return host
 
 
 def answer(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, Any]:

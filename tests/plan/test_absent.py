@@ -53,6 +53,53 @@ def test_everything_on_absent_hardware_waits_and_the_rest_does_not() -> None:
     assert "primary" not in bond.attrs
 
 
+@pytest.mark.parametrize(
+    ("link", "waiting"),
+    [
+        ("{kind: bond, mode: active-backup, active_slave: swp1}", {"active_slave"}),
+        ("{kind: dummy, master: br, port: {backup_port: swp1, cost: 5}}", {"port.backup_port"}),
+        ("{kind: dummy, master: swp1}", {"master"}),
+    ],
+)
+def test_of_what_a_link_can_do_without_only_that_waits(link: str, waiting: set[str]) -> None:
+    text = f"links: {{swp1: {{}}, br: {{kind: bridge}}, this: {link}}}"
+    want, got = state_of(text).link("this"), attainable(text).link("this")
+    assert want
+    assert got
+    assert want.attrs.keys() - got.attrs.keys() == waiting
+
+
+@pytest.mark.parametrize("kind", ["vxlan, id: 7", "gre, local: 10.0.2.1, remote: 10.0.2.2"])
+def test_tunnel_waits_for_its_link_unless_it_is_there(kind: str) -> None:
+    text = f"links: {{swp1: {{}}, swp2: {{}}, over: {{kind: {kind}, dev: swp1}}}}"
+    assert attainable(text, "swp1").link("over")
+    assert not attainable(text, "swp2").link("over")
+    over = attainable(text, "swp2", "over").link("over")
+    assert over
+    assert "dev" not in over.attrs
+
+
+@pytest.mark.parametrize("missing", ["swp1", "swp2", "swp3"])
+def test_ring_waits_for_each_of_its_links(missing: str) -> None:
+    text = "links: {'swp[1-3]': {}, ring: {kind: hsr, slave1: swp1, slave2: swp2, interlink: swp3}}"
+    there = {"swp1", "swp2", "swp3"}
+    assert attainable(text, *there).link("ring")
+    assert not attainable(text, *(there - {missing})).link("ring")
+
+
+STAYING = {
+    "a_source_that_is_there": "{to: 10.9.0.0/16, dev: swp2, src: 10.0.2.1}",
+    "a_gateway_that_is_told_to_be_elsewhere": "{to: 10.9.0.0/16, via: 10.0.1.9, dev: swp2, onlink: true}",
+    "a_gateway_in_a_network_that_two_links_are_in": "{to: 10.9.0.0/16, via: 10.7.0.9}",
+}
+SHARED = HOST.replace("swp[1-2]: {up: true, addresses: [", 'swp[1-2]: {up: true, addresses: ["10.7.0.{1}/24", ')
+
+
+@pytest.mark.parametrize("way", STAYING)
+def test_route_that_goes_another_way_does_not_wait(way: str) -> None:
+    assert attainable(f"{SHARED}routes: [{STAYING[way]}]\n", "swp2").of("route")
+
+
 @pytest.mark.parametrize("way", ROUTES)
 def test_route_by_way_of_absent_hardware_waits(way: str) -> None:
     text = f"{HOST}routes: [{ROUTES[way]}, {{to: 10.9.0.0/16, via: 10.0.2.9}}]\n"
@@ -66,15 +113,24 @@ def test_route_with_several_ways_has_those_that_are_there() -> None:
 
 
 def test_group_of_nexthops_has_those_that_are_there() -> None:
-    text = f"{HOST.replace('[{id: 1}]', '[{id: 1}, {id: 2}]')}routes: [{{to: 10.9.0.0/16, nhid: 3}}]\n"
+    group = "{group_type: resilient, buckets: 8, group: [{id: 1}, {id: 2}]}"
+    text = f"{HOST.replace('{group: [{id: 1}]}', group)}routes: [{{to: 10.9.0.0/16, nhid: 3}}]\n"
     state = attainable(text, "swp2")
-    assert [member["id"] for member in records(state.of("nexthop")[3,].attrs, "group")] == [2]
+    there = state.of("nexthop")[3,].attrs
+    assert ([member["id"] for member in records(there, "group")], there["group_type"]) == ([2], "resilient")
     assert [key[2] for key in state.of("route")] == ["10.9.0.0/16"]
 
 
-def test_plan_says_what_waits() -> None:
-    plan = assemble(state_of("links: {'swp[1-3]': {up: true}, 'swp[1-3].5': {}}"), State([hardware("swp2")]), Owned())
-    assert plan.warnings == ("not there yet, and configured when it comes: swp[1,3] and 2 objects on it",)
+@pytest.mark.parametrize(
+    ("links", "warnings"),
+    [
+        ("'swp[1-3].5': {}", ("not there yet, and configured when it comes: swp[1,3] and 2 objects on it",)),
+        ("d0: {kind: dummy}", ("not there yet, and configured when it comes: swp[1,3]",)),
+    ],
+)
+def test_plan_says_what_waits(links: str, warnings: tuple[str, ...]) -> None:
+    plan = assemble(state_of(f"links: {{'swp[1-3]': {{up: true}}, {links}}}"), State([hardware("swp2")]), Owned())
+    assert plan.warnings == warnings
 
 
 def _calls(count: int) -> int:

@@ -6,6 +6,7 @@ import pytest
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.serialise import singles
 from tests.engine.universe import state_of
 from tests.plan.test_plan import link, messages, planned
 
@@ -57,21 +58,27 @@ def test_group_of_nexthops_that_loses_a_member_is_made_anew_to_be_none() -> None
 STRANDED = """
 links: {d0: {kind: dummy, addresses: [203.0.113.1/24, %s]}}
 nexthops: {3: {via: 192.0.2.9, dev: d0}}
-routes: [{to: 10.0.0.0/8, via: 192.0.2.9, dev: d0}, {to: 10.8.0.0/16, via: 192.0.2.9, dev: d0, onlink: true}]
+routes:
+- {to: 10.0.0.0/8, via: 192.0.2.9, dev: d0}
+- {to: 10.8.0.0/16, via: 192.0.2.9, dev: d0, onlink: true}
+- {to: 10.9.0.0/16, nexthops: [{via: 203.0.113.9, dev: d0}, {via: 192.0.2.9, dev: d0}]}
 """
+GOES = "192.0.2.1/24 is deleted"
 
 
 @pytest.mark.parametrize(
     ("addresses", "want"),
     [
-        pytest.param("192.0.2.9/32", ["nexthop", "route"], id="network_is_left"),
+        pytest.param("192.0.2.9/32", [("nexthop", GOES), ("route", GOES), ("route", GOES)], id="network_is_left"),
         pytest.param("192.0.2.2/24", [], id="another_address_of_the_network"),
     ],
 )
-def test_what_goes_by_way_of_a_gateway_is_asked_again_when_its_network_is_left(addresses: str, want: list[str]) -> None:
+def test_what_goes_by_way_of_a_gateway_is_asked_again_when_its_network_is_left(
+    addresses: str, want: list[tuple[str, str]]
+) -> None:
     have = [*state_of(STRANDED % "192.0.2.1/24")]
-    got = messages(planned(STRANDED % addresses, *have))
-    assert [message.split()[1] for message in got if message.split()[1] in ("nexthop", "route")] == want
+    steps = singles(planned(STRANDED % addresses, *have).steps)
+    assert [(step.object.cls, step.why) for step in steps if step.object.cls in ("nexthop", "route")] == want
 
 
 def test_what_goes_by_way_of_a_gateway_is_not_asked_again_when_a_network_of_the_other_protocol_is_left() -> None:

@@ -41,6 +41,15 @@ def test_of_an_action_that_changes_is_told(had: Attrs, said: Attrs, told: str) -
     assert told in text(Plan((Step(Op.CHANGE, have, want, want.attrs),)))
 
 
+def test_end_of_a_pair_that_comes_with_the_other_is_made_too() -> None:
+    pair = "links: {e0: {kind: veth, peer: e1, mtu: 1400}, e1: {kind: veth, peer: e0, up: true}}"
+    assert text(assemble(state_of(pair), State(), Owned())).splitlines() == [
+        "+ veth e0  peer e1  mtu 1400",
+        "+ veth e1  peer e0  up",
+        "2 to create; 3 messages",
+    ]
+
+
 def test_forwarding_entry_says_what_its_numbers_are() -> None:
     links = "links: {br: {kind: bridge, ports: p}, p: {kind: dummy}, vx: {kind: vxlan, id: 7}}\n"
     flood, other = "{dev: vx, mac: '00:00:00:00:00:00', dst: 192.0.2.9}", "{dev: p, mac: '02:00:00:00:00:01', vlan: 20}"
