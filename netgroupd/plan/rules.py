@@ -3,7 +3,7 @@
 
 So those of a lower preference come first, and go last: what refuses all the rest is not there without what lets some
 through.  But the kernel walks over all rules before the one that comes or goes, and many would take the square of
-their number.  Where no packet meets two of them their order does not matter, and the last comes first.
+their number.  Where no packet meets two of them their order does not matter, and is one in which it passes few.
 
 Rules of one preference the kernel asks in the order in which they were made: as files list them.  Where they are in
 another order, or would be with one that comes, those that stay are made once more, behind it: there are two of each
@@ -13,7 +13,7 @@ for a moment, and never none.
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from netgroupd.model.state import Key, Object
-from netgroupd.plan.rules_apart import last_first
+from netgroupd.plan.rules_apart import as_they_come, as_they_go
 from netgroupd.plan.step import Op, Step
 
 _WHY = "it belongs behind another one of its preference"
@@ -30,8 +30,9 @@ def arranged(steps: list[Step], wants: Mapping[Key, Object], haves: Mapping[Key,
     place = {key: number for number, key in enumerate(haves)} if sharing else {}
     again = {key for keys in sharing for key in _made_again(keys, told.keys(), place)}
     told |= {key: Step(Op.CHANGE, haves[key], wants[key], wants[key].attrs, _WHY) for key in again}
-    going = last_first(step for step in reversed(steps) if step.op is Op.DELETE)
-    return [*reversed(going), *last_first(told[key] for key in wants if key in told)]
+    gone = {step.object.key: step for step in steps if step.op is Op.DELETE}
+    going = as_they_go(gone[key] for key in haves if key in gone)
+    return [*going, *as_they_come(told[key] for key in wants if key in told)]
 
 
 def _made_again(keys: Sequence[Key], coming: Set[Key], place: Mapping[Key, int]) -> Iterator[Key]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules that no packet meets together: of these the last may come first, for which the kernel looks at no other one.
+"""Rules that no packet meets together: the last comes first, and the first goes first, so that the kernel passes few.
 
 All that stand one after the other and select by the same are told apart by that: what each takes is a span of it.
 Those whose spans overlap stay in their order.  n log n.
@@ -33,10 +33,14 @@ class _Rule(NamedTuple):
     said: dict[_Named, _Span]
 
 
-def last_first(steps: Iterable[Step]) -> list[Step]:
-    """The order in which to make the rules of ``steps``, which are listed as they stand in their preferences."""
-    rules = sorted(map(_rule, steps), key=lambda rule: (rule.step.object.key[0] == "inet6", rule.pref))
-    return [rule.step for run, shared in _runs(rules) for rule in _in_turn(run, shared)]
+def as_they_come(steps: Iterable[Step]) -> list[Step]:
+    """The order in which to make the rules of ``steps``, which are listed as they are to stand in their preferences."""
+    return [rule.step for run, groups in _runs(steps) for rule in _made(run, groups)]
+
+
+def as_they_go(steps: Iterable[Step]) -> list[Step]:
+    """The order in which to delete the rules of ``steps``, which are listed as they stand in their preferences."""
+    return [rule.step for run, groups in reversed([*_runs(steps)]) for rule in _deleted(run, groups)]
 
 
 def _rule(step: Step) -> _Rule:
@@ -69,28 +73,38 @@ def _bytes(first: int, last: int) -> _Span:
     return first.to_bytes(4, "big"), last.to_bytes(4, "big")
 
 
-def _runs(rules: Iterable[_Rule]) -> Iterator[tuple[list[_Rule], Set[_Named]]]:
-    """``rules``, cut where nothing is left that all select by, and what that is."""
+def _runs(steps: Iterable[Step]) -> Iterator[tuple[list[_Rule], list[int]]]:
+    """Rules one after the other that all select by something, each with the number of those that it overlaps with."""
     run: list[_Rule] = []
     shared: Set[_Named] = frozenset()
-    for rule in rules:
+    for rule in sorted(map(_rule, steps), key=lambda rule: (rule.step.object.key[0] == "inet6", rule.pref)):
         if run and shared.isdisjoint(rule.said):
-            yield run, shared
+            yield run, _most_apart(run, shared)
             run = []
         shared = shared & rule.said.keys() if run else rule.said.keys()
         run.append(rule)
     if run:
-        yield run, shared
+        yield run, _most_apart(run, shared)
 
 
-def _in_turn(run: list[_Rule], shared: Set[_Named]) -> list[_Rule]:
-    """The rules of a run by the lowest preference of those that they overlap with, the last first."""
-    groups = max((_groups([rule.said[named] for rule in run]) for named in shared), key=max, default=[0] * len(run))
+def _most_apart(run: Sequence[_Rule], shared: Iterable[_Named]) -> list[int]:
+    found = (_groups([rule.said[named] for rule in run]) for named in shared)
+    return max(found, key=max, default=[0] * len(run))
+
+
+def _made(run: list[_Rule], groups: Sequence[int]) -> list[_Rule]:
+    """The last preference first, unless that would turn round what one preference has."""
     lowest: dict[int, int] = {}
     for rule, group in zip(run, groups, strict=True):
         lowest.setdefault(group, rule.pref)
     places = sorted(range(len(run)), key=lambda place: (-lowest[groups[place]], place))
-    return [run[place] for place in (places if _keep_order(run, places) else sorted(places))]
+    return [run[place] for place in places] if _keep_order(run, places) else run
+
+
+def _deleted(run: list[_Rule], groups: Sequence[int]) -> list[_Rule]:
+    """The first rule first, behind those that overlap with it."""
+    first = {group: place for place, group in reversed([*enumerate(groups)])}
+    return [run[place] for place in sorted(range(len(run)), key=lambda place: (first[groups[place]], -place))]
 
 
 def _groups(spans: Sequence[_Span]) -> list[int]:

@@ -144,3 +144,12 @@ def test_the_kernel_passes_few_rules_for_each(selectors: list[Mapping[str, Value
         kernel.takes(step)
     most = 50 if "oif" in selectors[-1] else 1  # one kind stands before the other
     assert kernel.passed <= most * len(rules)
+
+
+@pytest.mark.parametrize("selectors", [_MANY["networks"], _MANY["links"]])
+def test_the_kernel_passes_none_for_those_of_one_preference_that_go(selectors: list[Mapping[str, Value]]) -> None:
+    rules = [_rule(1000, said) for said in selectors]
+    kernel = _Kernel(rules)
+    for step in _ordered(rules, Op.DELETE):
+        kernel.takes(step)
+    assert not kernel.passed
