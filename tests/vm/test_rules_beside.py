@@ -12,6 +12,7 @@ _WIDE = "from: 10.0.0.0/8, lookup: 100"
 _BESIDE = {
     "interface": "from: 10.0.0.0/8, iif: lo, lookup: 100",
     "mark": "from: 10.0.0.0/8, fwmark: 0x1/0xff, lookup: 100",
+    "inverted": "from: 10.0.0.0/8, not: true, lookup: 100",
     "several": "from: 10.0.0.0/8, lookup: 100, ipproto: 6, dport: '[80-89]'",
 }
 

@@ -22,6 +22,13 @@ _Said: TypeAlias = frozenset[tuple[str, Value]]
 _COMPARED = TELLING_APART | {"realms"}  # where a rule goes to it does not ask
 
 
+class _Asked(NamedTuple):
+    """What tells rules of a preference apart, of which the kernel does not compare whether one is inverted."""
+
+    said: _Said
+    inverted: bool
+
+
 class _Rule(NamedTuple):
     place: int
     object: Object
@@ -31,28 +38,28 @@ class _Alike:
     """Rules of one preference that name the same; those that say something of it are found without a search."""
 
     def __init__(self) -> None:
-        self._rules: dict[_Said, _Rule] = {}
-        self._saying: dict[frozenset[str], defaultdict[_Said, dict[_Said, _Rule]]] = {}
+        self._rules: dict[_Asked, _Rule] = {}
+        self._saying: dict[frozenset[str], defaultdict[_Said, dict[_Asked, _Rule]]] = {}
 
-    def add(self, said: _Said, rule: _Rule) -> None:
+    def add(self, asked: _Asked, rule: _Rule) -> None:
         """One more."""
-        self._rules[said] = rule
+        self._rules[asked] = rule
         for names, found in self._saying.items():
-            found[_part(said, names)][said] = rule
+            found[_part(asked.said, names)][asked] = rule
 
-    def pop(self, said: _Said) -> _Rule | None:
+    def pop(self, asked: _Asked) -> _Rule | None:
         """One less, if it is there."""
-        rule = self._rules.pop(said, None)
+        rule = self._rules.pop(asked, None)
         for names, found in self._saying.items() if rule else ():
-            del found[_part(said, names)][said]
+            del found[_part(asked.said, names)][asked]
         return rule
 
     def saying(self, part: _Said, names: frozenset[str]) -> Iterable[_Rule]:
         """Those that say ``part``, which is all that ``names`` are of it."""
         if names not in self._saying:
             found = self._saying[names] = defaultdict(dict)
-            for said, rule in self._rules.items():
-                found[_part(said, names)][said] = rule
+            for asked, rule in self._rules.items():
+                found[_part(asked.said, names)][asked] = rule
         return self._saying[names].get(part, {}).values()
 
 
@@ -69,18 +76,18 @@ class Standing:
 
     def comes(self, identity: Key, attrs: Attrs) -> None:
         """A rule is made: it is behind all of its preference."""
-        said = _said(attrs)
+        asked = _asked(attrs)
         rule = _Rule(next(self._places), Object("rule", identity, attrs))
-        self._there[identity[:2]][_names(said)].add(said, rule)
+        self._there[identity[:2]][_names(asked.said)].add(asked, rule)
 
     def goes(self, identity: Key, attrs: Attrs) -> list[Object]:
         """A rule is deleted: those that the request meets before it, which are from now on behind all others."""
-        said, there = _said(attrs), self._there[identity[:2]]
-        wanted = _names(said)
-        if not (gone := there[wanted].pop(said)):
+        asked, there = _asked(attrs), self._there[identity[:2]]
+        wanted = _names(asked.said)
+        if not (gone := there[wanted].pop(asked)):
             return []
-        more = (rules for names, rules in there.items() if names > wanted)
-        met = (rule for rules in more for rule in rules.saying(said, wanted) if rule.place < gone.place)
+        more = (rules for names, rules in there.items() if names >= wanted)
+        met = (rule for rules in more for rule in rules.saying(asked.said, wanted) if rule.place < gone.place)
         found = [rule.object for rule in sorted(met)]
         for rule in found:
             self.comes(rule.key, rule.attrs)
@@ -92,16 +99,16 @@ def deletes_rule(step: AnyStep) -> bool:
     return isinstance(step, Step) and step.object.cls == "rule" and step.op is not Op.CREATE
 
 
-def _said(attrs: Attrs) -> _Said:
+def _asked(attrs: Attrs) -> _Asked:
     """What a request says of a rule and the kernel compares; of a mark the value and the mask, each where not 0."""
     said: dict[str, Value] = dict(key("", 0, attrs)[2])  # type: ignore[arg-type]  # pairs, as key makes
     said |= {name: attrs[name] for name in _COMPARED if attrs.get(name) is not None}
     said["action"] = action_of(attrs)
-    said.pop("not", None)  # at which it never looks
+    inverted = said.pop("not", None) is not None
     if mark := said.pop("fwmark", None):
         parts = zip(("mark", "mask"), split_mark(str(mark)), strict=True)
         said |= {name: part for name, part in parts if part}
-    return frozenset(said.items())
+    return _Asked(frozenset(said.items()), inverted)
 
 
 def _names(said: _Said) -> frozenset[str]:
