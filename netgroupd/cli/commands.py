@@ -129,7 +129,7 @@ COMMANDS = (
         options=(
             Option(
                 "what",
-                "What to list, or the name of a link.",
+                "What to list, or one class of it as its lines name it, such as filter; or the name of a link.",
                 "WHAT",
                 named=True,
                 words=(

@@ -108,7 +108,7 @@ def singulars(option: Option) -> tuple[str, ...]:
 
 def singular(word: str) -> str:
     """One of what ``word`` names many of."""
-    return "address" if word in ("address", "addresses") else word.removesuffix("s")
+    return word.removesuffix("es") if word.endswith("sses") else word if word.endswith("ss") else word.removesuffix("s")
 
 
 def epilog(command: Command) -> str:

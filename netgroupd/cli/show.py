@@ -12,7 +12,7 @@ from netgroupd.cli.target import engine_of, files_of
 from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import UsageError
 from netgroupd.model import CLASSES
-from netgroupd.model.state import NOTHING, Group, Object, State
+from netgroupd.model.state import NOTHING, Group, Object, State, called
 from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
@@ -41,6 +41,8 @@ _CLASSES = {
     "token": ("token",),
     "": tuple(CLASSES),
 }
+# What its lines begin with will do as well.
+_WORDS = {called(cls): (cls,) for cls in CLASSES} | _CLASSES
 _AS_ASKED = frozenset({"ethtool", "qdisc", "tclass"})
 _ALWAYS = frozenset({"kind", "link", "id", "master", "group", "up", "mtu", "table"})
 
@@ -48,7 +50,7 @@ _ALWAYS = frozenset({"kind", "link", "id", "master", "group", "up", "mtu", "tabl
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print what was asked for."""
     what = arguments.what or ""
-    named = singular(what) in _CLASSES
+    named = singular(what) in _WORDS
     if named:
         what = singular(what)
     elif arguments.name:
@@ -95,7 +97,7 @@ def _groups_of(link: Object, holders: Mapping[int, tuple[str, ...]]) -> tuple[st
 
 
 def _choose(what: str, name: str | None, state: State, holders: Mapping[int, tuple[str, ...]]) -> list[Object]:
-    found = [obj for cls in _CLASSES[what] for obj in state.of(cls).values()]
+    found = [obj for cls in _WORDS[what] for obj in state.of(cls).values()]
     if what == "vrf":
         return _of_vrf(name, state)
     if name is None:

@@ -307,6 +307,6 @@ class Engine(Questions):
             content = self._generations.content(self._generations.current)
             applied = configuration.in_effect(content)
             goal = only(applied, look(kernel, applied, mine), links)
-            desired = configuration.bring_back(content)._replace(state=goal)
-            request = _Request(refused=content.refused, result=REPAIRED, warnings=warnings)
-            return self._change(kernel, desired, mine, None, request)
+            # What is kept is the whole: `goal` has what others made as if it were described.
+            request = _Request(refused=content.refused, result=REPAIRED, warnings=warnings, goal=goal)
+            return self._change(kernel, configuration.bring_back(content), mine, None, request)

@@ -229,16 +229,18 @@ def _says_again(plan: Plan, before: Plan) -> bool:
     """Whether ``plan`` asks for something that ``before`` has asked for already, and in vain.
 
     A message that says anything new may say the rest because of that, as the MTU of a tunnel.  A neighbour that was
-    there before its link has lost its carrier has gone with that.
+    there before its link has lost its carrier has gone with that, and one on a link that is new when udev has given
+    that another MAC, as it does a moment later.
     """
     said: dict[tuple[Op, str, Key], dict[str, Value]] = {}
     for step in singles(before.steps):
         said.setdefault((step.op, step.object.cls, step.object.key), {}).update(step.attrs)
+    shaken = {*before.darkened, *(key[0] for op, cls, key in said if (op, cls) == (Op.CREATE, "link"))}
     return any(
         step.op is Op.DELETE or (step.attrs and step.attrs.items() <= earlier.items())
         for step in singles(plan.steps)
         if (earlier := said.get((step.op, step.object.cls, step.object.key))) is not None
-        and not (step.object.cls == "neighbour" and step.object.name in before.darkened)
+        and not (step.object.cls == "neighbour" and step.object.name in shaken)
     )
 
 

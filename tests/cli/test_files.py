@@ -89,6 +89,27 @@ def test_show_without_a_word_is_everything_that_is_asked_for(place: Path) -> Non
     assert {obj["class"] for obj in json.loads(on_a_fake(*argv, "--json").stdout)} == {"link", "sysctl", "rule"}
 
 
+ON_ONE_HOOK = """\
+links: {"d[1-2]": {kind: dummy}}
+tc:
+  d[1-2]: {qdiscs: {kind: htb, handle: "1:"}, classes: {classid: "1:1", rate: 5}, ingress: {pref: 1, matchall: {}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        (("filter", "d2"), ["filter d2 ingress pref 1  kind matchall  protocol all"]),
+        (("classes",), ["class d[1-2]  1:1  parent 1:  rate 40bit  kind htb (2)"]),
+        (("class", "d1"), ["class d1  1:1  parent 1:  rate 40bit  kind htb"]),
+    ],
+)
+def test_show_takes_what_its_lines_begin_with(place: Path, asked: tuple[str, ...], shown: list[str]) -> None:
+    (place / "hook.yaml").write_text(ON_ONE_HOOK)
+    ended = on_a_fake("show", "--desired", "--config", place / "hook.yaml", *asked)
+    assert ended.stdout.splitlines() == shown
+
+
 IN_VRFS = """\
 links:
   d[1-3]: {kind: dummy, addresses: ["10.0.{1}.1/24"]}

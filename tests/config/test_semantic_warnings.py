@@ -173,6 +173,10 @@ def test_doubtful_thing_is_only_warned_of(text: str, want: str) -> None:
 
 
 FINE = [
+    pytest.param(
+        "links:\n  br: {kind: bridge, vlans: [{vid: 1, member: false}]}\n",
+        id="bridge_without_filtering_that_is_taken_out_of_a_VLAN",
+    ),
     *(
         pytest.param(
             f"links:\n  br: {{kind: bridge, vlan_filtering: true{own}, ports: p}}\n  p: {{vlans: [{vlan}{out}]}}\n",

@@ -10,6 +10,7 @@ from netgroupd.engine.record.disk import write_json
 from netgroupd.engine.record.generations import Content, Generations
 from netgroupd.errors import KernelError
 from netgroupd.kernel.fake.kernel import FakeKernel
+from netgroupd.model.state import Object
 from tests.engine.desk import Desk
 
 
@@ -126,3 +127,14 @@ def test_records_are_for_their_owner_alone_whatever_is_usual(desk: Desk) -> None
     kept = [path for path in desk.paths.state.rglob("*") if path.is_file()]
     assert {"journal", "index", "1", "2"} <= {path.name for path in kept}
     assert [path.name for path in kept if path.stat().st_mode & 0o077] == []
+
+
+def test_repair_keeps_what_the_generation_knows_of_links_that_others_have_made(desk: Desk) -> None:
+    desk.kernel.state.add(Object("link", ("theirs",), {"kind": "dummy", "up": True, "group": 0}))
+    desk.wants('links: {"b[1-2]": {kind: bridge, up: true, ports: "theirs.{1}"}}')
+    desk.engine.apply()
+    del desk.kernel.state.classes["link"]["b1",]
+    desk.engine.repair(frozenset({"b1"}))
+    assert desk.engine.history()[0].result == "repaired"
+    assert not desk.engine.drift().steps
+    assert desk.engine.diff().steps == ()

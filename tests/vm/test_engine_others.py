@@ -2,10 +2,12 @@
 """What other tools, DHCP, routers and the kernel gave, taken over on a real kernel, and given back to them."""
 
 import time
+from itertools import repeat
 
 import pytest
 
 from netgroupd.engine.transaction import plan_now
+from netgroupd.errors import VerifyError
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from tests.engine.universe import state_of
@@ -195,3 +197,29 @@ def test_haste_of_a_bridge_whose_topology_changes_is_no_difference(kernel: Stumb
         time.sleep(0.1)
     assert "ageing_time 400 " in told("ip", "-details", "link", "show", "br0")
     assert not plan_now(kernel, goal, MINE)[0].steps
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_neighbour_is_made_again_that_went_with_the_mac_that_udev_gives_a_new_link(
+    kernel: Stumbling, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """A moment after a bridge is there udev gives it another MAC, with which the kernel forgets its neighbours."""
+    macs = repeat(("02:00:00:00:00:77", "02:00:00:00:00:78"), times)
+
+    def apply(*steps: object) -> object:
+        refused = Stumbling.apply(kernel, *steps)  # type: ignore[arg-type]
+        for mac in next(macs, ()):
+            ip(f"link set b0 address {mac}")
+        return refused
+
+    monkeypatch.setattr(kernel, "apply", apply)
+    goal = state_of(
+        "links: {b0: {kind: bridge, up: true, addresses: 10.0.0.1/24}}\n"
+        "neighbours: [{dev: b0, ip: 10.0.0.9, lladdr: 02:00:00:00:00:09}]\n"
+    )
+    if times > 1:
+        with pytest.raises(VerifyError, match="neighbour b0"):
+            become(kernel, goal)
+    else:
+        become(kernel, goal, at_once=False)
+        assert "02:00:00:00:00:09" in told("ip", "-n", "engine", "neighbour", "show", "dev", "b0")

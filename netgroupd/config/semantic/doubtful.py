@@ -14,7 +14,7 @@ from netgroupd.config.semantic.mdb import unspoken, unspoken_in_vlan
 from netgroupd.config.semantic.mst import shut_ports
 from netgroupd.config.semantic.vlan_global import unused
 from netgroupd.model.address import plain_address
-from netgroupd.model.bridge_vlan import DEFAULT_VID
+from netgroupd.model.bridge_vlan import DEFAULT_VID, vlans_joined
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.mdb import senders
 from netgroupd.model.route import TABLE_NAMES, family_of
@@ -59,7 +59,8 @@ def _nexthops(checked: Checked) -> None:
 
 def _unfiltered(checked: Checked) -> None:
     """VLANs of a bridge that does not look at them."""
-    for key, obj in checked.state.of("bridge_vlan").items():
+    # One that a link is taken out of asks nothing of it: NetworkManager takes its bridges out of theirs.
+    for key, obj in vlans_joined(checked.state).items():
         name = str(key[0])
         attrs = checked.attrs(name)
         bridge = name if attrs.get("kind") == "bridge" else str(attrs.get("master"))
