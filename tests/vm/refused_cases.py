@@ -278,6 +278,9 @@ TAKEN = [
                  "  b: {kind: bond, mode: active-backup, ports: g}\n", id="bond_of_tunnels"),
     pytest.param("links:\n  n: {kind: netkit, peer: m, up: on}\n  m: {up: on}\n"
                  "  v: {kind: vlan, link: n, id: 5, up: on, mac: 02:00:00:00:00:01}\n", id="vlan_with_a_mac"),
+    *(pytest.param("links:\n  n: {kind: netkit, peer: m, up: on}\n  m: {up: on}\n"
+                   f"  v: {{kind: vlan, link: n, id: 5{said}}}\n", id=f"vlan_of_packets_that_is_down{said[6:]}")
+      for said in ("", ", up: off")),
     pytest.param(f"{_ON_D}nexthops: {{5: {{via: 192.0.2.1, fdb: on}}}}\n", id="nexthop_of_an_entry"),
     pytest.param("links:\n  g: {kind: geneve, id: 5, remote: 192.0.2.1, ttl: 5, ttl_inherit: off}\n", id="ttl"),
     *(pytest.param(f"{_ON_D}routes: [{{to: 10.1.0.0/16, dev: d, type: {kind}, scope: {scope}}}]\n",

@@ -29,7 +29,7 @@ def vlans_of_packets(checked: Checked) -> None:
     links = checked.links
     for name, attrs in checked.of_kinds(["vlan"] if checked.by_kind.get(NETKIT.name) else ()):
         lower = str(attrs.get("link"))
-        if "mac" not in attrs and checked.attrs(name).get("up", True) and sends_packets(lower, checked):
+        if "mac" not in attrs and checked.attrs(name).get("up") and sends_packets(lower, checked):
             told = f"{name!r} has no MAC to come up with: {lower!r} is a netkit of mode l3, and has none"
             checked.report.once(links.places[name], told, "give it a mac")
 
