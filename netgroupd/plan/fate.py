@@ -22,6 +22,8 @@ from netgroupd.plan.tc.hooks import Hook, emptied_blocks, hangs_on_one_of, is_in
 
 # These are unregistered together with the link below them; tunnels are not.
 _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "ipoib", "rmnet"})
+# So are these when that moves to another network namespace: what names it.
+_EVICTED = {"macsec": "link", "vxlan": "dev"}
 
 # Lost when the link goes down or changes its layer-3 master.  IPv4 addresses
 # stay, IPv6 ones stay only under keep_addr_on_down, which nobody sets.
@@ -69,7 +71,7 @@ def followers(names: Iterable[str], links: Mapping[Key, Object], *, bridges: boo
 def evicted(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
     """The links that are unregistered when the one below moves to another network namespace, each with that one."""
     for link in links.values():
-        if kind_of(link) == "macsec" and (lower := str(link.attrs.get("link"))) in names:
+        if (row := _EVICTED.get(kind_of(link))) and (lower := str(link.attrs.get(row))) in names:
             yield link.name, lower
 
 

@@ -224,6 +224,10 @@ class _Comparison:
             found = [*self._broken(moving)]
             if not found:
                 break
+        for key, link in self.have.items() if moving else ():
+            lower = str(link.attrs.get("link"))
+            if lower in moving and key not in self.want and link.name not in self.fate.gone:
+                self.lost["which no file mentions, stays here without a carrier above"].append((link.name, lower))
 
     def _broken(self, moving: set[str]) -> Iterator[tuple[str, str]]:
         """The rings that are wanted and lose a port that goes or moves, each with that: it does not come back."""
