@@ -94,7 +94,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
             losses.deleted(cls, deleted, actual)
-            if cls == "address":
+            if cls == "address" and not owned.was:
                 run.stranded = Stranded(deleted, desired)
             found = run.of(cls)
             if cls == "address":
