@@ -128,6 +128,7 @@ class Mine(NamedTuple):
     ``borrowed`` are those that it describes and says no kind of, each with its index, which stays when it gets another
     name: they are not netgroupd's to delete.
     ``entered`` are groups that it names and no configuration before it; ``named`` it has links and ports, as text.
+    What is wanted may be what ``was`` there before a change.
     """
 
     groups: frozenset[int] = frozenset()
@@ -138,12 +139,13 @@ class Mine(NamedTuple):
     borrowed: frozenset[tuple[str, int]] = frozenset()
     entered: frozenset[int] = frozenset()
     named: tuple[str, ...] = ()
+    was: bool = False
 
     def owned(self, names: Names) -> Owned:
         """For the comparison, where links have these names."""
         renamed = (names.by_index.get(index) for _, index in self.borrowed)
         borrowed = filter(None, (*(name for name, _ in self.borrowed), *renamed))
-        return Owned(self.groups, frozenset(borrowed), self.entered, self.named)
+        return Owned(self.groups, frozenset(borrowed), self.entered, self.named, self.was)
 
     def covers(self, group: Value) -> bool:
         """Whether the links of a group are."""

@@ -60,6 +60,7 @@ def _without_place(problem: Problem) -> str:
 
 def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, tuple[Object, ...], list[Refusal]]:
     """The plan that brought it back, what it took from others on links that stay, and what was refused."""
+    mine = mine._replace(was=True)
     # What stays is part of the goal, and so of what is looked at for it.
     actual = without_beside(look(kernel, before.state(), mine, vlans_apart=True), before)
     was, there = before.state().of("link"), actual.of("link")

@@ -21,7 +21,7 @@ from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, called, problem_of
 from netgroupd.model.tc.filter import incoming_link
 from netgroupd.model.tc.queues import cannot_stay
-from netgroupd.plan import address, bridge_vlan, mdb, mst, rules, settings, token, vf, vlan_global, without_mac
+from netgroupd.plan import address, bridge_vlan, fdb, mdb, mst, rules, settings, token, vf, vlan_global, without_mac
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest, kind_of
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -94,7 +94,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
             losses.deleted(cls, deleted, actual)
-            if cls == "address":
+            if cls == "address" and not owned.was:
                 run.stranded = Stranded(deleted, desired)
             found = run.of(cls)
             if cls == "address":
@@ -208,8 +208,8 @@ class _Run:
                 return [*steps, *settings.said_again(steps, wants, haves)]
             case "action":
                 return taken.waiting(steps, self.actual)
-            case "mdb":
-                return mdb.arranged(steps, wants, haves, self.losses.why)
+            case "fdb" | "mdb":
+                return self._with_what_bridges_forget(cls, steps)
             case "vlan_global":
                 return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
             case "token" | "mst":
@@ -224,6 +224,13 @@ class _Run:
                 steps += self._defaults.out(self.losses)
                 steps = without_mac.marked(steps, self.before, self.actual.of("link"))
         return steps
+
+    def _with_what_bridges_forget(self, cls: str, steps: list[Step]) -> list[Step]:
+        """What is in a VLAN goes with what is in none, and a bridge with its ports."""
+        wants, haves = self.desired.of(cls), self.actual.of(cls)
+        if cls == "fdb":
+            return fdb.said_again(steps, wants, haves)
+        return mdb.arranged(steps, wants, haves, self.losses.why)
 
     def _with_what_links_have(self, cls: str, steps: list[Step]) -> list[Step]:
         """The tokens of links, or the states of ports in trees, both of which are there by themselves."""

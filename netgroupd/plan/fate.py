@@ -20,8 +20,9 @@ from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tc.classes import Remade
 from netgroupd.plan.tc.hooks import Hook, emptied_blocks, hangs_on_one_of, is_in_one_of, swept
 
-# These are unregistered together with the link below them; tunnels are not.
+# These are unregistered together with the link below them; tunnels are not.  Some are, too, when that only moves.
 _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "ipoib", "rmnet"})
+_EVICTED = {"macsec": "link", "vxlan": "dev"}
 
 # Lost when the link goes down or changes its layer-3 master.  IPv4 addresses
 # stay, IPv6 ones stay only under keep_addr_on_down, which nobody sets.
@@ -68,9 +69,8 @@ def followers(names: Iterable[str], links: Mapping[Key, Object], *, bridges: boo
 
 def evicted(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
     """The links that are unregistered when the one below moves to another network namespace, each with that one."""
-    for link in links.values():
-        if kind_of(link) == "macsec" and (lower := str(link.attrs.get("link"))) in names:
-            yield link.name, lower
+    lowers = ((link.name, str(link.attrs.get(_EVICTED.get(kind_of(link), ""), ""))) for link in links.values())
+    return ((name, lower) for name, lower in lowers if lower in names)
 
 
 def _above(links: Mapping[Key, Object]) -> dict[str, list[str]]:

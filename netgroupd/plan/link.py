@@ -32,6 +32,7 @@ _LET_GO = "no file mentions it any more"
 _OF_SEVERAL = {  # what is told of one link, and what of several
     "which no file has put there, loses its master": "which no file has put there, lose their master",
     "which no file mentions, loses its master": "which no file mentions, lose their master",
+    "which no file mentions, stays without a carrier above": "which no file mentions, stay without a carrier above",
     "which is not netgroupd's, goes with": "which are not netgroupd's, go with",
 }
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
@@ -228,9 +229,12 @@ class _Comparison:
                 self._doom(name, lower)
             for name, lower in followers([*self.fate.gone], self.have):
                 self._doom(name, lower)
-            found = [*self._broken(moving)]
-            if not found:
+            if not (found := [*self._broken(moving)]):
                 break
+        for key, link in self.have.items() if moving else ():
+            lower = str(link.attrs.get("link"))
+            if lower in moving and key not in self.want and link.name not in self.fate.gone:
+                self.lost["which no file mentions, stays without a carrier above"].append((link.name, lower))
 
     def _broken(self, moving: set[str]) -> Iterator[tuple[str, str]]:
         """The rings that are wanted and lose a port that goes or moves, each with that: it does not come back."""

@@ -14,13 +14,15 @@ class Owned(NamedTuple):
     """The ids of the groups whose links are netgroupd's, besides those of its own range.
 
     Others have made those that are ``borrowed``, whose kind no file has said, and those in groups that files have
-    ``entered`` just now.  The last files have ``named`` links that they list entries of, and ports.
+    ``entered`` just now.  The last files have ``named`` links that they list entries of, and ports.  What is wanted may
+    be what ``was`` there, of which the kernel is not asked whether it could be made.
     """
 
     groups: frozenset[int] = frozenset()
     borrowed: frozenset[str] = frozenset()
     entered: frozenset[int] = frozenset()
     named: tuple[str, ...] = ()
+    was: bool = False
 
     def has(self, link: Object) -> bool:
         """Whether a link of the kernel is netgroupd's."""

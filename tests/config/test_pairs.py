@@ -64,6 +64,7 @@ TAKEN = [
     pytest.param(said(), id="nothing_more"),
     pytest.param(said(", mode: l2, mac: '02:00:00:00:00:01'", ", mac: '02:00:00:00:00:02', token: '::5'"), id="frames"),
     pytest.param(said(other=", mode: l2, scrub: none, peer_scrub: default"), id="the_second_says_it"),
+    pytest.param(said(more="  v: {kind: vlan, link: a, id: 5}\n"), id="vlan_that_need_not_come_up"),
     pytest.param(said(", master: br", ", mode: l2", "  br: {kind: bridge}\n"), id="port_with_frames"),
 ]
 

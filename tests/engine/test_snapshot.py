@@ -4,10 +4,13 @@
 import pytest
 
 from netgroupd.engine.kept.snapshot import Snapshot
+from netgroupd.model.route import key as route_key
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import same
 from netgroupd.plan.step import Op, Plan, Step
+
+ROUTE = route_key("10.0.0.0/8")
 
 
 def test_vlans_that_come_back_are_told_only_what_a_new_one_has_not() -> None:
@@ -76,3 +79,15 @@ def test_vxlan_is_told_no_mtu_that_it_cannot_have_any_more(below: int, more: Att
     vxlan = Object("link", ("x0",), {"kind": "vxlan", "id": 7, "dev": "eth0", "mtu": 1450, **more})
     snapshot = Snapshot.of(Plan((Step(Op.DELETE, vxlan, None),)), State([dev, vxlan]))
     assert snapshot.over(State([dev]), {}).of("link")[vxlan.key].attrs.get("mtu") == want
+
+
+def test_route_comes_back_by_the_ways_whose_links_others_have_not_deleted_meanwhile() -> None:
+    links = [Object("link", (f"p{number}",), {"kind": "dummy"}) for number in range(3)]
+    ways = [{"via": f"192.0.2.{number}", "dev": f"p{number}"} for number in range(3)]
+    snapshot = Snapshot((Object("route", ROUTE, {"nexthops": tuple(ways)}),))
+    goal = snapshot.over(State(links), {})
+    snapshot.release_gone(goal, State(links[::2]))
+    assert goal.of("route")[ROUTE].attrs["nexthops"] == (ways[0], ways[2])
+    snapshot.release_gone(goal, State(links[2:]))
+    assert goal.of("route")[ROUTE].attrs == ways[2]
+    assert goal.of("link").keys() == {("p2",)}

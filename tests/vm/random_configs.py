@@ -20,6 +20,7 @@ from tests.vm import (
     l3_cases,
     link_cases,
     random_bridged,
+    random_kinds,
     random_layer_3,
     random_on_links,
     random_reworks,
@@ -335,6 +336,7 @@ MOVES: tuple[tuple[Move, int], ...] = (
     *random_layer_3.MOVES,
     *random_bridged.MOVES,
     *random_reworks.MOVES,
+    *random_kinds.MOVES,
 )
 """What can be changed, and how often it is."""
 

@@ -56,7 +56,9 @@ def _address(rng: random.Random) -> str:
         return ""
     address = rng.choice(found)
     at = f"{address['local']}/{address['prefixlen']} dev {link['ifname']}"
-    return rng.choice((f"ip address del {at}", f"ip address change {at} preferred_lft 100 valid_lft 200"))
+    # One that a link has by itself comes back for good with a link that is made anew.
+    ends = address["scope"] != "link" and rng.random() < 0.5
+    return f"ip address change {at} preferred_lft 100 valid_lft 200" if ends else f"ip address del {at}"
 
 
 def _flush(rng: random.Random) -> str:

@@ -351,7 +351,7 @@ def seen(engine: Engine) -> Seen:
         (obj.cls, *obj.key, name): value
         for obj in told
         for name, value in {**obj.attrs, "": None}.items()
-        if name not in ("mac", "sci", "active_slave", "group")
+        if name not in ("mac", "sci", "active_slave", "group", "listen_port")
     }
 
 

@@ -233,6 +233,7 @@ class Life:
         def meets() -> None:
             done = random_damage.do(self._rng, self._rng.randrange(1, 4))
             self.damage += done
+            self._whole &= not done
             self.done["met"] += bool(done)
 
         for again in (False, True):
@@ -255,6 +256,8 @@ class Life:
             if engine.apply_again().trouble is None:
                 _nothing_left(engine)
                 self.done["brought back"] += 1
+                return
+        self._whole &= not damage  # who goes back to this configuration mends that
 
     def _boot(self, goal: Config) -> None:
         """Have as much of it as the kernel lets be, as at boot."""

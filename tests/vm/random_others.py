@@ -26,6 +26,8 @@ _KINDS = (
     "veth peer name x{other}",
     "vlan id 399{number} link {lower}",
     "macvlan mode bridge link {lower}",
+    "ipvlan mode l2 link {lower}",
+    "macsec link {lower}",
     "vxlan id 99{number} dstport 499{number} dev {lower}",
     "vrf table 99{number}",
 )
@@ -39,7 +41,7 @@ _CLASSES = {"vlan": "bridge_vlan", "fdb": "fdb", "qdisc": "qdisc", "filter": "fi
 _STATES = frozenset({"is up", "is in"})
 _WHOLE = frozenset({"link", "rule", *_L3, *_ON_LINKS})
 _MASTERS = frozenset({"bridge", "bond", "vrf"})
-_STACKED = frozenset({"vlan", "macvlan", "vxlan", "veth"})
+_STACKED = frozenset({"vlan", "macvlan", "ipvlan", "macsec", "vxlan", "veth"})
 _WITH_THE_LAST = r"what is not netgroupd's goes with the last IPv4 address of links: .*\bneighbours\b"
 
 Theirs: TypeAlias = Mapping[tuple[str, ...], str]
@@ -320,6 +322,7 @@ class _Reasons:
         self._refused = refused
         self._released = {*_named(plan, r"(\S+), which no file .*, loses? (?:its|their) master")}
         self._gone = {*plan.gone, *_named(plan, r"(\S+), which (?:is|are) not netgroupd's, go(?:es)? with")}
+        self._cut_off = {*_named(plan, r"(\S+), which no file mentions, stays? without a carrier")}
         bare = any(re.match(_WITH_THE_LAST, warning) for warning in plan.warnings)
         self._bare = plan.emptied if bare else frozenset()
         self._shaken = plan.cycled | plan.emptied | self._released
@@ -337,7 +340,7 @@ class _Reasons:
             return cls in _ON_LINKS and not self._gone.isdisjoint(on)
         if cls == "master":
             return self._before[key] in self._gone and on[0] in self._released | self._gone
-        if cls in _IN_BRIDGES and self._is_elsewhere(on[0]):
+        if (cls == "link" and on[0] in self._cut_off) or (cls in _IN_BRIDGES and self._is_elsewhere(on[0])):
             return True
         return not self._gone.isdisjoint(on) or (_CLASSES.get(cls, ""), on[0]) in self._deleted
 

@@ -154,10 +154,10 @@ REFUSED = [
     pytest.param("links:\n  d[1-2]: {kind: dummy}\n  h: {kind: hsr, slave1: d1, slave2: d2}\n"
                  "  v: {kind: vlan, link: h, id: 5}\n",
                  "4:19: 'v', a vlan, cannot stand on 'h': it is a hsr", id="vlan_of_a_ring"),
-    pytest.param("links:\n  n: {kind: netkit, peer: m, up: on}\n  m: {up: on}\n"
-                 "  v: {kind: vlan, link: n, id: 5, up: on}\n",
-                 "4:3: 'v' has no MAC to come up with: 'n' is a netkit of mode l3, and has none; give it a mac",
-                 id="vlan_of_packets"),
+    *(pytest.param("links:\n  n: {kind: netkit, peer: m, up: on}\n  m: {up: on}\n"
+                   f"  v: {{kind: vlan, link: n, id: 5{said}}}\n",
+                   "4:3: 'v' has no MAC to come up with: 'n' is a netkit of mode l3, and has none; give it a mac",
+                   id=f"vlan_of_packets{said[1:]}") for said in (", up: on", "")),
     pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, master: b}}\n  b: {{kind: bond}}\n",
                  "3:30: 'm' cannot be a port of 'b', which has an mtu of 1500; mtu: 1468 of 'b' would pass",
                  id="macsec_in_a_bond"),
@@ -278,6 +278,9 @@ TAKEN = [
                  "  b: {kind: bond, mode: active-backup, ports: g}\n", id="bond_of_tunnels"),
     pytest.param("links:\n  n: {kind: netkit, peer: m, up: on}\n  m: {up: on}\n"
                  "  v: {kind: vlan, link: n, id: 5, up: on, mac: 02:00:00:00:00:01}\n", id="vlan_with_a_mac"),
+    *(pytest.param(f"links:\n  n: {{kind: netkit, peer: m{below}}}\n  m: {{up: on}}\n"
+                   f"  v: {{kind: vlan, link: n, id: 5{said}}}\n", id=f"vlan_of_packets_that_is_down{said[1:9]}")
+      for below, said in (("", ""), (", up: on", ", up: off"), (", up: on", ", loose_binding: on"))),
     pytest.param(f"{_ON_D}nexthops: {{5: {{via: 192.0.2.1, fdb: on}}}}\n", id="nexthop_of_an_entry"),
     pytest.param("links:\n  g: {kind: geneve, id: 5, remote: 192.0.2.1, ttl: 5, ttl_inherit: off}\n", id="ttl"),
     *(pytest.param(f"{_ON_D}routes: [{{to: 10.1.0.0/16, dev: d, type: {kind}, scope: {scope}}}]\n",

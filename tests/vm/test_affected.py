@@ -80,3 +80,20 @@ def test_port_of_which_nobody_can_tell_the_mtu_makes_others_smaller_by_some(engi
     engine_in("here", text).apply()
     engine = engine_in("here", f"{text}  vx: {{kind: vxlan, id: 7, dstport: 4789, remote: 192.0.2.1, master: br}}\n")
     assert "br.20 mtu 1500 -> less" in " ".join(engine.diff().warnings)
+
+
+def test_links_of_others_above_one_that_moves_are_told(engine_in: EngineIn) -> None:
+    engine_in("blue", "{}")
+    engine_in("here", D0.format(1500)).apply()
+    for what in ("d0.5 link d0 type vlan id 5", "s0 link d0 type macsec", "v0 type vxlan id 5 dstport 4789 dev d0"):
+        here(f"ip link add {what}")
+    engine = engine_in("here", "links: {d0: {kind: dummy, up: true, netns: blue}}\n")
+    warnings = engine.diff().warnings
+    engine.apply()
+    names = re.findall(r"^(?!lo)[^@\s]+", here("ip -br link"), re.MULTILINE)
+    assert names == ["d0.5"]
+    assert sorted(warnings) == [
+        "d0.5, which no file mentions, stays without a carrier above d0",
+        "s0, which is not netgroupd's, goes with d0",
+        "v0, which is not netgroupd's, goes with d0",
+    ]

@@ -72,3 +72,20 @@ def test_route_of_somebody_that_tells_closer_where_the_gateway_is_counts(engine_
     here("ip route replace 10.1.0.0/16 via 192.0.2.1 proto 78")
     assert "10.1.0.0/16 via 192.0.2.1 dev wg0" in ways()
     assert not engine.diff().steps
+
+
+@pytest.mark.parametrize(("address", "gateway"), [("192.0.2.1/24", "192.0.2.9"), ("2001:db8::1/64", "2001:db8::9")])
+def test_nexthop_in_a_network_that_others_took_stays_when_a_change_is_refused(
+    engine_in: EngineIn, address: str, gateway: str
+) -> None:
+    text = f"links:\n  d: {{kind: dummy, up: on, addresses: ['{address}']}}\n"
+    nexthops = f"nexthops: {{1: {{via: '{gateway}', dev: d}}}}\n"
+    engine_in("here", text + nexthops).apply()
+    here("ip address flush dev d")
+    before = here("ip nexthop")
+    assert gateway in before
+    engine = engine_in("here", f"{text}  e: {{kind: dummy}}\n  e.5: {{up: on}}\n{nexthops}")
+    with pytest.raises(KernelError, match="Network is down") as error:
+        engine.apply(allow=frozenset({"d"}))
+    assert "put back" not in str(error.value)
+    assert here("ip nexthop") == before

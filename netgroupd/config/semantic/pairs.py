@@ -25,11 +25,12 @@ def pairs(checked: Checked) -> None:
 
 
 def vlans_of_packets(checked: Checked) -> None:
-    """A VLAN has the MAC of the link below it, or its own."""
+    """A VLAN has the MAC of the link below it, or its own; where nothing is said it comes up with that."""
     links = checked.links
     for name, attrs in checked.of_kinds(["vlan"] if checked.by_kind.get(NETKIT.name) else ()):
         lower = str(attrs.get("link"))
-        if "mac" not in attrs and checked.attrs(name).get("up", True) and sends_packets(lower, checked):
+        comes_up = attrs.get("up", checked.attrs(lower).get("up") and not attrs.get("loose_binding"))
+        if "mac" not in attrs and comes_up and sends_packets(lower, checked):
             told = f"{name!r} has no MAC to come up with: {lower!r} is a netkit of mode l3, and has none"
             checked.report.once(links.places[name], told, "give it a mac")
 

@@ -31,10 +31,21 @@ def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) 
         actual.classes["token"] = {**some, **actual.of("token")}
     if not bridges:
         return
+    _add_told_apart(kernel, frozenset(step.object.name for step in steps if any(_left(step, actual))), actual, away)
     found = read(kernel, Selection(frozenset({"vlan_global"}), bridges=bridges), away)
     told = found.of("vlan_global").items()
     given = {key: obj for key, obj in told if obj[:2] not in theirs and not _is_new(obj)}
     actual.classes["vlan_global"] = {**given, **actual.of("vlan_global")}
+
+
+def _add_told_apart(kernel: Connection, names: Set[str], actual: State, away: Away) -> None:
+    """Add what the VLANs of links, or of their ports, have that the kernel does not tell of a range of them."""
+    known = actual.of("bridge_vlan")
+    links = actual.of("link").values()
+    ports = frozenset(link.name for link in links if not names.isdisjoint((link.name, link.attrs.get("master"))))
+    vlans = read(kernel, Selection(frozenset({"bridge_vlan"}), links=ports, vlans_apart=True), away)
+    found = vlans.of("bridge_vlan")
+    actual.classes["bridge_vlan"] = {key: found.get(key, vlan) for key, vlan in known.items()}
 
 
 def _renews_ipv6(step: Step) -> bool:

@@ -18,6 +18,7 @@ from netgroupd.model.tc.red import lasting
 from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
+from netgroupd.plan.absent import drop_unreachable, without_links
 from netgroupd.plan.address import subnet_of
 from netgroupd.plan.affected import felt
 from netgroupd.plan.compare import UNOWNED, UNTOLD, ends, kind_of
@@ -199,17 +200,16 @@ class Snapshot(NamedTuple):
                 del goal.classes[obj.cls][obj.key]
 
     def release_gone(self, goal: State, actual: State) -> None:
-        """Leave out of ``goal`` the links that somebody else has deleted meanwhile, and what is on them.
+        """Leave out of ``goal`` the links that somebody else has deleted meanwhile, what is on them, and ways by them.
 
         They were to stay as they are, and much of what was read of them no new link is to be told.
         """
         known = {obj.key for obj in self.objects if obj.cls == "link"}
         gone = {str(key[0]) for key in goal.of("link").keys() - actual.of("link").keys() - known}
-        for obj in [*goal] if gone else ():
-            if not gone.isdisjoint((obj.name,) if obj.cls == "link" else hangs_on(obj)):
-                del goal.classes[obj.cls][obj.key]
-            elif obj.cls == "link" and obj.attrs.get("master") in gone:
-                goal.classes["link"][obj.key] = obj.without("master")
+        if gone:
+            left = without_links(goal, gone, actual)
+            drop_unreachable(left, goal)
+            goal.classes.update(left.classes)
         self._release_received(goal, actual)
 
     def _release_received(self, goal: State, actual: State) -> None:

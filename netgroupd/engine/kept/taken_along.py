@@ -20,6 +20,7 @@ from netgroupd.plan.fate import (
     stripped,
     why_muted,
 )
+from netgroupd.plan.fdb import of_vlans
 from netgroupd.plan.mst import Disturbed
 from netgroupd.plan.narrowed import narrowed
 from netgroupd.plan.readdressed import forgotten
@@ -60,6 +61,7 @@ def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from (("neighbour", key) for key in forgotten(steps, actual))
     yield from _sharing_a_mode(links, actual)
     yield from _taken_vlans(steps, actual)
+    yield from (("fdb", key) for key in of_vlans(steps, actual.of("fdb")))
     if states := actual.of("mst"):
         disturbed = Disturbed(steps, actual)
         yield from (("mst", key) for key, state in states.items() if state.name in disturbed)

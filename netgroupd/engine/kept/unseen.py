@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What goes along with what a plan deletes or makes smaller, and was not looked at: to be told, and put back.
+"""What goes along with what a plan deletes, moves or makes smaller, and was not looked at: to be told, and put back.
 
 It is links of others, of which a kernel that filters its dumps has not told: they go, lose their master or become as
 small.  And it is classes and rules on qdiscs of others in the place of which files put theirs.
@@ -49,8 +49,8 @@ def _shaken(step: Step) -> str:
         return str(step.object.attrs.get("link"))
     if step.before is None:
         return ""
-    shakes = step.op is Op.DELETE or shrinks(step.attrs.get("mtu"), step.before.attrs.get("mtu"))
-    return step.object.name if shakes else ""
+    goes = step.op is Op.DELETE or "netns" in step.attrs
+    return step.object.name if goes or shrinks(step.attrs.get("mtu"), step.before.attrs.get("mtu")) else ""
 
 
 def add_unseen_on_qdiscs(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
