@@ -103,7 +103,7 @@ class Kernels(Kernel):
                 del self._places[name]
         for key, link in found.items():
             if group_of(link) or key not in state.of("link"):  # or else it is another one, of somebody else's
-                state.add(link._replace(attrs={**link.attrs, "group": across(group_of(link)), "netns": netns}))
+                state.add(link.having({"group": across(group_of(link)), "netns": netns}))
                 self._places[link.name] = netns
 
     def _add_lower(self, state: State) -> None:
@@ -111,7 +111,7 @@ class Kernels(Kernel):
         for link in list(state.of("link").values()):
             row = _row_of_lower(link)
             if row and not link.attrs.get(row) and (lower := self._lower(link.name)):
-                state.add(link._replace(attrs={**link.attrs, row: lower}))
+                state.add(link.having({row: lower}))
 
     def _lower(self, name: str) -> str:
         here = self._at(self._place(name))

@@ -7,9 +7,9 @@ cannot change in place is deleted and created, with the reason.  What is not
 owned and not wanted is not looked at.  Linear.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop, route
@@ -198,51 +198,19 @@ class _Run:
 
     def _with_what_follows(self, cls: str, steps: list[Step], doomed: list[Object]) -> list[Step]:
         """Add what the kernel changes by itself with these steps."""
-        wants, haves = self.desired.of(cls), self.actual.of(cls)
-        match cls:
-            case "address":
-                steps = address.arranged(steps, wants, haves, self.losses.why, self.losses.along.keys())
-            case "rule":
-                steps = rules.arranged(steps, wants, haves)
-            case "sysctl":
-                return [*steps, *settings.said_again(steps, wants, haves)]
-            case "action":
-                return taken.waiting(steps, self.actual)
-            case "fdb" | "mdb":
-                return self._with_what_bridges_forget(cls, steps)
-            case "vlan_global":
-                return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
-            case "token" | "mst":
-                steps = self._with_what_links_have(cls, steps)
-            case "sriov" | "vf":
-                return self._with_what_a_card_loses(cls, steps)
-            case "bridge_vlan":
-                said = self._defaults.follow(doomed, partial(self._lists, cls))
-                told = [step for step in said if not self.losses.why(step.object)]  # a port that comes has the default
-                again = {step.object.key for step in told}
-                steps = [*(step for step in steps if step.object.key not in again), *told]
-                steps += self._defaults.out(self.losses)
-                steps = without_mac.marked(steps, self.before, self.actual.of("link"))
-        return steps
+        if cls == "bridge_vlan":
+            return self._with_default_vlans(steps, doomed)
+        follows = _FOLLOWS.get(cls)
+        return follows(self, steps, self.desired.of(cls), self.actual.of(cls)) if follows else steps
 
-    def _with_what_bridges_forget(self, cls: str, steps: list[Step]) -> list[Step]:
-        """What is in a VLAN goes with what is in none, and a bridge with its ports."""
-        wants, haves = self.desired.of(cls), self.actual.of(cls)
-        if cls == "fdb":
-            return fdb.said_again(steps, wants, haves)
-        return mdb.arranged(steps, wants, haves, self.losses.why)
+    def _with_default_vlans(self, steps: list[Step], doomed: list[Object]) -> list[Step]:
+        said = self._defaults.follow(doomed, partial(self._lists, "bridge_vlan"))
+        told = [step for step in said if not self.losses.why(step.object)]  # a port that comes has the default
+        again = {step.object.key for step in told}
+        steps = [*(step for step in steps if step.object.key not in again), *told, *self._defaults.out(self.losses)]
+        return without_mac.marked(steps, self.before, self.actual.of("link"))
 
-    def _with_what_links_have(self, cls: str, steps: list[Step]) -> list[Step]:
-        """The tokens of links, or the states of ports in trees, both of which are there by themselves."""
-        if cls == "token":
-            return token.needed(steps)
-        return mst.said_again(steps, self.before, self.desired, self.actual)
-
-    def _with_what_a_card_loses(self, cls: str, steps: list[Step]) -> list[Step]:
-        cards = vf.remade(self.desired, self.actual)
-        return vf.explained(steps, cards) if cls == "sriov" else vf.said_again(steps, self.desired, cards)
-
-    def _lost_options(self, haves: Mapping[Key, Object]) -> dict[Key, str]:
+    def lost_options(self, haves: Mapping[Key, Object]) -> dict[Key, str]:
         """The VLANs whose options the kernel forgets, each with the reason."""
         lost = {key: why for key, have in haves.items() if (why := self.losses.why(have))}
         vlans = vlans_joined(self.desired)
@@ -361,3 +329,25 @@ def _in_use(want: Object, name: str) -> Problem:
     message = f"another {name} takes a new {want.attrs['kind']} on {want.name}, and somebody else uses the one there is"
     hint = f"see `tc qdisc show dev {want.name} clsact`, and `tc filter show` of its hooks; take those away first"
     return problem_of(want, message, hint)
+
+
+_Follows: TypeAlias = Callable[[_Run, list[Step], Mapping[Key, Object], Mapping[Key, Object]], list[Step]]
+
+_FOLLOWS: Mapping[str, _Follows] = {
+    "action": lambda run, steps, *_: taken.waiting(steps, run.actual),
+    "address": lambda run, steps, wants, haves: address.arranged(
+        steps, wants, haves, run.losses.why, run.losses.along.keys()
+    ),
+    "fdb": lambda _run, steps, wants, haves: fdb.said_again(steps, wants, haves),
+    "mdb": lambda run, steps, wants, haves: mdb.arranged(steps, wants, haves, run.losses.why),
+    "mst": lambda run, steps, *_: mst.said_again(steps, run.before, run.desired, run.actual),
+    "rule": lambda _run, steps, wants, haves: rules.arranged(steps, wants, haves),
+    "sriov": lambda run, steps, *_: vf.explained(steps, vf.remade(run.desired, run.actual)),
+    "sysctl": lambda _run, steps, wants, haves: [*steps, *settings.said_again(steps, wants, haves)],
+    "token": lambda _run, steps, *_: token.needed(steps),
+    "vf": lambda run, steps, *_: vf.said_again(steps, run.desired, vf.remade(run.desired, run.actual)),
+    "vlan_global": lambda run, steps, wants, haves: vlan_global.said_again(
+        steps, wants, haves, run.lost_options(haves)
+    ),
+}
+"""What the kernel changes by itself with the steps about a class, of which these are wanted and there."""

@@ -86,4 +86,4 @@ def complete(links: list[Object], context: Context, selection: Selection) -> lis
             continue  # it has gone meanwhile
     if not more:
         return links
-    return [link._replace(attrs={**link.attrs, **more.get(link.name, NOTHING)}) for link in links]
+    return [link.having(more.get(link.name, NOTHING)) for link in links]

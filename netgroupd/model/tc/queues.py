@@ -234,4 +234,4 @@ def settle(found: dict[str, dict[Key, Object]]) -> None:
     ruled = {key[0] for cls in ("filter", "chain") for key in found.get(cls, {}) if key[1] == "ingress"} if told else ()
     for one in told:
         if one.name in ruled:  # as with clsact: its rules are the link's own, unless a block is said
-            qdiscs[one.key] = one._replace(attrs={**one.attrs, "ingress_block": None})
+            qdiscs[one.key] = one.having({"ingress_block": None})
