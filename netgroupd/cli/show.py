@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CLASSES = {
     "link": ("link",),
     "group": ("link",),
-    "vrf": ("link", "address", "route", "neighbour"),
+    "vrf": (),  # what is in it, of several classes
     "address": ("address",),
     "route": ("route",),
     "rule": ("rule",),
@@ -97,9 +97,9 @@ def _groups_of(link: Object, holders: Mapping[int, tuple[str, ...]]) -> tuple[st
 
 
 def _choose(what: str, name: str | None, state: State, holders: Mapping[int, tuple[str, ...]]) -> list[Object]:
-    found = [obj for cls in _WORDS[what] for obj in state.of(cls).values()]
     if what == "vrf":
         return _of_vrf(name, state)
+    found = [obj for cls in _WORDS[what] for obj in state.of(cls).values()]
     if name is None:
         return found
     if what == "group":
