@@ -143,18 +143,18 @@ class Daemon:
             return
         if not self._configured_mark.exists():
             job = self._changes.configure()
-            job.outcome.then(lambda _: self._ready(trouble), lambda error: self._ready(str(error)))
+            job.outcome.then(lambda _: self._ready(trouble, configured=True), lambda error: self._ready(str(error)))
         elif self._configured_mark.stat().st_size:  # another start has had something to say, which may still be so
             self._changes.doubt(lambda doubt: self._ready(trouble, doubt))
         else:
             self._ready(trouble)
 
-    def _ready(self, trouble: str, doubt: str = "") -> None:
+    def _ready(self, trouble: str, doubt: str = "", *, configured: bool = False) -> None:
         self._doubt = self._doubt or doubt
         self._tell(trouble)
         notify(READY=1)
         LOG.info("netgroupd %s is ready", __version__)
-        self._drift.start()
+        self._drift.start(configured=configured)
 
     def _tell(self, trouble: str) -> None:
         """Say where things stand, to systemd and on the bus."""

@@ -18,7 +18,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import JournalError, NetgroupError
 from netgroupd.service.journal import LOG
-from netgroupd.service.picture import Picture, take
+from netgroupd.service.picture import NOTHING_YET, Picture, take
 from netgroupd.service.work import in_main_loop, later, start_thread
 
 News = TypeVar("News")
@@ -117,8 +117,9 @@ class Drift:
         self._wishes = 0
         self._trouble = ""
 
-    def start(self) -> None:
-        """Begin, if the system lets it."""
+    def start(self, *, configured: bool) -> None:
+        """Begin, if the system lets it; the host may have been ``configured`` just now, at its start."""
+        self._last = NOTHING_YET if configured else None
         try:
             start_thread("drift", self._run)
         except OSError as error:

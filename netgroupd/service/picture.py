@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.online import awaited
+from netgroupd.engine.record.generations import REPAIRED
 from netgroupd.engine.repair import Belonging
-from netgroupd.model.state import Group, Key, State
+from netgroupd.engine.report import Generation
+from netgroupd.model.state import Group, Key, Object, State
 from netgroupd.plan import present
 from netgroupd.plan.absent import standing_on
 from netgroupd.plan.compare import group_of
@@ -59,6 +61,10 @@ class Picture(NamedTuple):
     back: frozenset[str] = frozenset()
 
 
+NOTHING_YET = Picture(0, {}, (), {}, False, (), 0, frozenset(), "", False)
+"""Before a host that has just started was configured."""
+
+
 def take(engine: Engine, last: Picture | None = None) -> Picture:
     """Look at the kernel once, after ``last``."""
     status, applied, plan, losses = engine.standing()
@@ -71,10 +77,9 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
     told = {name for name in drifting if policies.get(name) != "ignore"}
     steps = [(name, step) for name, step in differing if name in told]
     waiting = awaited(applied, steps, engine.netns)
+    ways = [step.object for _, step in differing if step.object.cls in WAYS]
     # Until it is there: its repair may have to wait.
-    late = (last.waiting | _flapped(plan, belonging, last.losses, losses) if last else frozenset[Key]()).intersection(
-        step.object.key for _, step in differing
-    )
+    late = _late(ways, status.generation, belonging, last, losses) if last else frozenset[Key]()
     back = (last.absent | last.back) - absent if last else frozenset[str]()
     come = _come(plan, applied, belonging, back)
     generation = status.generation.number if status.generation else 0
@@ -108,11 +113,20 @@ def _policies(applied: State, plan: Plan) -> dict[str, str]:
     return {link.name: by_id.get(group_of(link), "report") for link in links}
 
 
-def _flapped(plan: Plan, belonging: Belonging, before: Mapping[str, int], now: Mapping[str, int]) -> frozenset[Key]:
-    """What may have gone with a carrier that has come again since, and that nobody has seen missing."""
-    links = {name for name, losses in now.items() if losses > before.get(name, losses)}
-    steps = (step for step in singles(plan.steps) if step.object.cls in WAYS) if links else ()
-    return frozenset(step.object.key for step in steps if not links.isdisjoint(belonging.links_of(step.object)))
+def _late(
+    ways: list[Object], current: Generation | None, belonging: Belonging, last: Picture, losses: Mapping[str, int]
+) -> frozenset[Key]:
+    """The nexthops and routes of ``ways`` that wait for a carrier, or have gone with one.
+
+    It may have come before anybody has looked: a change is done when nothing else is missing, and what may have gone
+    with a carrier that has come again since nobody has seen missing.
+    """
+    if current and current.number != last.generation and current.result != REPAIRED:
+        return frozenset(way.key for way in ways)
+    links = {name for name, lost in losses.items() if lost > last.losses.get(name, lost)}
+    return frozenset(
+        way.key for way in ways if way.key in last.waiting or not links.isdisjoint(belonging.links_of(way))
+    )
 
 
 def _come(plan: Plan, applied: State, belonging: Belonging, back: frozenset[str]) -> frozenset[str]:

@@ -79,7 +79,7 @@ def test_daemon_that_may_not_have_the_last_thread_goes_on_and_says_so(
     told = list[str]()
     drift = Drift(FakeEngine(), bool, lambda _: None, told.append)
     monkeypatch.setattr("threading.Thread.start", _refused)
-    drift.start()
+    drift.start(configured=False)
     assert told == [caplog.records[-1].getMessage()] == ["cannot look for drift: no thread"]
 
 

@@ -4,7 +4,7 @@
 import pytest
 
 from netgroupd.errors import KernelError
-from netgroupd.service.picture import take
+from netgroupd.service.picture import NOTHING_YET, take
 from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm("stock")
@@ -175,6 +175,27 @@ def test_group_of_nexthops_goes_by_what_is_there_until_the_rest_comes(engine_in:
     engine.repair(picture.broken)
     assert not engine.diff().steps
     assert "group 1/2,3 " in here("ip nexthop show id 3")
+
+
+@pytest.mark.parametrize("when", ["at_its_start", "behind_a_change", "before_it_is_confirmed"])
+def test_carrier_that_comes_before_anybody_has_looked(engine_in: EngineIn, when: str) -> None:
+    _lay_cables(engine_in, "v1")
+    engine = engine_in("here", "{}\n")
+    engine.apply()
+    last = NOTHING_YET if when == "at_its_start" else take(engine)
+    engine = engine_in("here", TWO_WAYS)
+    engine.apply(confirm_s=60 if when == "before_it_is_confirmed" else None)
+    if when == "before_it_is_confirmed":
+        last = take(engine, last)
+    here("ip link set w1 up")
+    if when == "before_it_is_confirmed":
+        engine.confirm()
+    picture = take(engine, last)
+    engine.repair(picture.broken)
+    assert "group 1/2,3 " in here("ip nexthop show id 3")
+    whole = take(engine, picture)
+    here("ip nexthop del id 2")
+    assert not take(engine, whole).broken  # which somebody wanted
 
 
 def test_carrier_that_was_lost_and_is_back_before_anybody_has_looked(engine_in: EngineIn) -> None:
