@@ -3,7 +3,6 @@
 
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from netgroupd.errors import NetgroupError
 from netgroupd.service.client import Remote, RemoteError
 from netgroupd.service.daemon import Daemon
 from tests.service.fake import FakeEngine
+from tests.waiting import eventually
 
 _CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -60,14 +60,6 @@ class PrivateBus:
     def connect(self) -> Gio.DBusConnection:
         flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
         return Gio.DBusConnection.new_for_address_sync(self.address, flags, None, None)
-
-
-def eventually(condition: Callable[[], object], limit_s: float = 20) -> None:
-    """Wait until ``condition`` holds."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.02)
 
 
 def answers(bus: PrivateBus) -> bool:

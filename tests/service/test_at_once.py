@@ -10,8 +10,9 @@ from netgroupd.engine.report import Status
 from netgroupd.service.call import NAME
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.interface import MANAGER, ROOT
-from tests.service.conftest import PrivateBus, eventually
+from tests.service.conftest import PrivateBus
 from tests.service.fake import FakeEngine
+from tests.waiting import eventually
 
 
 def test_all_are_answered_however_many_look_at_once(

@@ -10,8 +10,9 @@ import pytest
 
 from netgroupd.errors import UsageError
 from netgroupd.service.bus import _Wrapper
-from tests.service.conftest import PrivateBus, eventually, refused, serving
+from tests.service.conftest import PrivateBus, refused, serving
 from tests.service.fake import FakeEngine
+from tests.waiting import eventually
 
 _COMING_AND_GOING = """
 import gc, os, sys, threading

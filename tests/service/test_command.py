@@ -15,8 +15,9 @@ import pytest
 from netgroupd.errors import ConfigError, KernelError, NetgroupError, Problem, Refusal
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
-from tests.service.conftest import PrivateBus, answers, eventually, refused
+from tests.service.conftest import PrivateBus, answers, refused
 from tests.service.fake import FakeEngine
+from tests.waiting import eventually
 
 NETGROUPCTL = (sys.executable, "-m", "netgroupd.cli.main")
 

@@ -16,8 +16,9 @@ from netgroupd.service import changes
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.work import in_main_loop
-from tests.service.conftest import PrivateBus, eventually, serving
+from tests.service.conftest import PrivateBus, serving
 from tests.service.fake import FakeEngine
+from tests.waiting import eventually
 
 
 def test_unconfirmed_change_is_undone_at_its_deadline(

@@ -23,8 +23,9 @@ from netgroupd.service.details import Answer, Options
 from netgroupd.service.interface import GROUP, JOB, MANAGER, ROOT
 from netgroupd.service.metrics import METRICS
 from netgroupd.service.work import in_main_loop
-from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused
+from tests.service.conftest import PrivateBus, answers, jobs, refused
 from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine
+from tests.waiting import eventually
 
 _NAME = "org.netgroup1"
 

@@ -7,8 +7,9 @@ import pytest
 
 from netgroupd.errors import JournalError
 from netgroupd.model.state import State
-from tests.service.conftest import PrivateBus, eventually, serving
+from tests.service.conftest import PrivateBus, serving
 from tests.service.fake import FakeEngine
+from tests.waiting import eventually
 
 
 def test_records_that_are_damaged_while_it_runs_are_trouble_until_they_can_be_read(

@@ -27,8 +27,9 @@ from netgroupd.service.daemon import Daemon
 from netgroupd.service.job import Job
 from netgroupd.service.metrics import Metrics
 from netgroupd.service.work import in_main_loop
-from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused, serving
+from tests.service.conftest import PrivateBus, answers, jobs, refused, serving
 from tests.service.fake import PLAN, FakeEngine
+from tests.waiting import eventually
 
 REFUSED_FILES = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
 

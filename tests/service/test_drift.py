@@ -20,8 +20,9 @@ from netgroupd.service.daemon import Daemon
 from netgroupd.service.drift import Damping, Spacing
 from netgroupd.service.picture import Picture, take
 from tests.engine.desk import Desk
-from tests.service.conftest import PrivateBus, eventually, refused
+from tests.service.conftest import PrivateBus, refused
 from tests.service.fake import HARDWARE_CAME, LINK, PLAN, FakeEngine, News
+from tests.waiting import eventually
 
 
 class Look:
@@ -87,7 +88,7 @@ def test_drift_that_takes_the_place_of_other_drift_is_told(
     assert "swp1.5" not in caplog.text
     engine.drifted = Plan((vlan,))
     engine.news.tell()
-    eventually(lambda: "+ vlan swp1.5" in caplog.text, limit_s=5)
+    eventually(lambda: "+ vlan swp1.5" in caplog.text)
     assert remote.properties()["Drift"] == 1
 
 

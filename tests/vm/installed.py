@@ -9,10 +9,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd import __version__
+from tests import waiting
 
 BUILD = Path(__file__).parents[2] / "build"
 ETC = Path("/etc/netgroup")
@@ -62,11 +64,9 @@ def reload() -> subprocess.CompletedProcess[str]:
 
 
 def eventually(condition: Callable[[], object]) -> None:
-    """Wait until ``condition`` holds."""
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, run("journalctl", "-u", "netgroupd", "-n", "30", "-o", "cat").stdout
-        time.sleep(0.2)
+    """Wait until ``condition`` holds, or the journal tells why it did not."""
+    said = partial(run, "journalctl", "-u", "netgroupd", "-n", "30", "-o", "cat")
+    waiting.eventually(condition, PATIENCE_S, told=lambda: said().stdout, every_s=0.2)
 
 
 def main_pid() -> int:

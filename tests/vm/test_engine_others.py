@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What other tools, DHCP, routers and the kernel gave, taken over on a real kernel, and given back to them."""
 
-import time
 from itertools import repeat
 
 import pytest
@@ -12,6 +11,7 @@ from netgroupd.model.state import State
 from netgroupd.plan import present
 from tests.engine.universe import state_of
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
+from tests.waiting import eventually
 
 GIVEN_BY_OTHERS = (
     "link add e0 up type veth peer e1",
@@ -192,9 +192,8 @@ def test_haste_of_a_bridge_whose_topology_changes_is_no_difference(kernel: Stumb
     bridge = "{kind: bridge, up: true, stp: true, forward_delay: 200, ageing_time: 60000, ports: d0}"
     goal = state_of(f"links: {{d0: {{kind: dummy, up: true}}, br0: {bridge}}}")
     become(kernel, goal)
-    deadline = time.monotonic() + 60  # it listens and learns for two seconds each
-    while "topology_change 1" not in told("ip", "-details", "link", "show", "br0") and time.monotonic() < deadline:
-        time.sleep(0.1)
+    # It listens and learns for two seconds each.
+    eventually(lambda: "topology_change 1" in told("ip", "-details", "link", "show", "br0"))
     assert "ageing_time 400 " in told("ip", "-details", "link", "show", "br0")
     assert not plan_now(kernel, goal, MINE)[0].steps
 

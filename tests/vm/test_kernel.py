@@ -3,8 +3,7 @@
 
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +19,10 @@ from netgroupd.kernel.netns import fresh
 from netgroupd.model.state import Object, Origin
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.meanwhile import repeatedly
+from tests.waiting import eventually
 
 GROUP = 77
 UP = {"up": True}
-_PATIENCE_S = 20
 
 
 def make(name: str, **attrs: object) -> Step:
@@ -36,14 +35,6 @@ def kernel() -> Iterator[Kernel]:
     with Kernel() as opened:
         opened.dump(EVERYTHING)
         yield opened
-
-
-def wait_until(met: Callable[[], object]) -> None:
-    """Wait for what the kernel does by itself."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while not met():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def names(kernel: Kernel) -> set[str]:
@@ -163,7 +154,7 @@ def test_links_are_running_that_are_up_with_a_carrier(kernel: Kernel) -> None:
     kernel.apply([make("v0", kind="veth", peer="v1", up=True), make("v2", kind="veth", peer="v3", up=True)])
     subprocess.run(["ip", "link", "set", "v3", "up"], check=True)
     names = ["d0", "d1", "d2", "v0", "v2", "v3", "not-there"]
-    wait_until(lambda: running(names, None) == {"d0", "v2", "v3"})  # the kernel looks after carriers at times
+    eventually(lambda: running(names, None) == {"d0", "v2", "v3"})  # the kernel looks after carriers at times
     with fresh():
         assert running(names, None) == frozenset()
 
@@ -215,12 +206,12 @@ def test_default_route_out_of_an_advertisement_is_told_as_such_and_goes_with_for
     subprocess.run(["ip", "-batch", "-"], input=ROUTER, text=True, check=True)
     # The kernel looks after carriers at times, and with them IPv6 begins: who sends has a way then, and who hears its
     # address.
-    wait_until(lambda: "ff00::/8" in told("route", "show", "table", "local", "dev", "d1"))
-    wait_until(lambda: "fe80::" in told("address", "show", "dev", "d0"))
+    eventually(lambda: "ff00::/8" in told("route", "show", "table", "local", "dev", "d1"))
+    eventually(lambda: "fe80::" in told("address", "show", "dev", "d0"))
     with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as router:
         router.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
         router.sendto(ADVERTISEMENT, ("ff02::1", 0, 0, socket.if_nametoindex("d1")))
-    wait_until(lambda: kernel.way_to("2001:db8:9::1"))
+    eventually(lambda: kernel.way_to("2001:db8:9::1"))
     found = kernel.way_to("2001:db8:9::1")
     assert found is not None
     assert (found.link, found.length, found.learned) == ("d0", 0, True)

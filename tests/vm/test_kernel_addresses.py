@@ -5,18 +5,17 @@ import errno
 import ipaddress
 import socket
 import subprocess
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.vm.kernel_netlink import CREATE, DELADDR, DELLINK, EXCL, IFA_LOCAL, NEWADDR, NEWLINK, NODAD, Netlink, attr
+from tests.waiting import eventually
 
 # The kernel begins with 256 lists of addresses, and doubles them when there are as many addresses.
 _MANY = 1_100
 _LINKS = 3
-_PATIENCE_S, _POLL_S = 60, 0.02
 _FIRST = int(ipaddress.IPv6Address("2001:db8::1"))
 
 
@@ -45,10 +44,7 @@ def groups(link: str) -> int:
 
 def wait_for_groups(link: str, count: int) -> None:
     """Wait until the kernel, which says first that an address is there, has entered its group."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while groups(link) != count:
-        assert time.monotonic() < deadline, groups(link)
-        time.sleep(_POLL_S)
+    eventually(lambda: groups(link) == count, told=lambda: groups(link))
 
 
 def ip(batch: str) -> None:

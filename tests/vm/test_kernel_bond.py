@@ -23,6 +23,7 @@ from tests.vm.kernel_netlink import (
     parse,
     u32,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.vm("patched", cpus=2)
 _NO_SYSFS = 32
@@ -110,10 +111,7 @@ def test_light_bonds_do_not_wait_for_those_of_another_namespace(nl: Netlink) -> 
             assert len(theirs) == 1
         finally:
             other.kill()
-    end = time.monotonic() + _PATIENCE_S
-    while theirs & queues():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    eventually(lambda: not theirs & queues())
 
 
 def test_each_light_bond_sees_that_a_port_fails(nl: Netlink) -> None:

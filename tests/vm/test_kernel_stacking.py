@@ -4,7 +4,6 @@
 import errno
 import socket
 import struct
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -30,6 +29,7 @@ from tests.vm.kernel_netlink import (
     nest,
 )
 from tests.vm.meanwhile import repeatedly
+from tests.waiting import eventually
 
 _LEVELS = 8
 _LOOSE = struct.pack("II", 4, 4)
@@ -38,7 +38,6 @@ _VLAN_FILTERING, _NDA_MASTER = 7, 9
 _GETNEIGH, _NUD_PERMANENT = 30, 0x80
 _TO_ALL = b"\xff" * 6
 _REST = b"\x88\xb5" + bytes(50)
-_PATIENCE_S = 60
 
 
 def add_vlan(nl: Netlink, name: str, lower: int, vid: int) -> int:
@@ -131,9 +130,7 @@ def learned(nl: Netlink, bridge: int) -> set[int]:
 
 def wait_until_learned(nl: Netlink, bridge: int, ports: Sequence[int]) -> None:
     """Packets pass from each port to the bridge."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while learned(nl, bridge) != set(ports):
-        assert time.monotonic() < deadline, "nothing was learned"
+    eventually(lambda: learned(nl, bridge) == set(ports), every_s=0)
 
 
 @pytest.mark.vm("patched", cpus=2)

@@ -30,6 +30,7 @@ from tests.vm.kernel_netlink import (
     parse_all,
     u32,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.vm("patched", cpus=2)
 KIND, OPTIONS = 1, 2
@@ -253,7 +254,7 @@ def held(tmp_path: Path) -> Iterator[Path]:
     for bridge in ("b0", "b1"):
         subprocess.run([*IN_INIT_NET, "ip", "link", "add", bridge, "type", "bridge"], check=True)
     holder = start_helper("b0")
-    wait_until((tmp_path / "b0").exists)
+    eventually((tmp_path / "b0").exists, 250)
     yield go_on
     go_on.touch()
     assert holder.wait() == 0
@@ -265,14 +266,6 @@ def held(tmp_path: Path) -> Iterator[Path]:
 def start_helper(bridge: str) -> subprocess.Popen[bytes]:
     """Switch a bridge to STP, for which those of the first namespace start their helper."""
     return subprocess.Popen([*IN_INIT_NET, "ip", "link", "set", bridge, "type", "bridge", "stp_state", "1"])
-
-
-def wait_until(met: Callable[[], bool]) -> None:
-    """Wait for what another process does."""
-    end = time.monotonic() + 250
-    while not met():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def ends_within(limit_s: float, action: Callable[[], object]) -> bool:
@@ -313,7 +306,7 @@ def test_batches_that_wait_for_rtnl_leave_room_for_a_user_mode_helper(
     waits = entry(head + attr(KIND, "flower") + nest(OPTIONS, attr(FLOWER_ETH_TYPE, struct.pack("H", IPV4))))
     blob = struct.pack("BBH", 0, 0, 16) + entry(flower(dev, 1)) + waits * 1000 + bytes(4)
     other = start_helper("b1")
-    wait_until(lambda: sleeps_soundly(other.pid))  # it is the next to hold RTNL
+    eventually(lambda: sleeps_soundly(other.pid), 250)  # it is the next to hold RTNL
     children = []
     for _ in range(45):
         children.append(os.fork())
@@ -321,7 +314,7 @@ def test_batches_that_wait_for_rtnl_leave_room_for_a_user_mode_helper(
             with Netlink() as mine:
                 mine.ask(BATCHTFILTER, 0, blob)
             os._exit(0)
-    wait_until(lambda: busy_workers() > 200)
+    eventually(lambda: busy_workers() > 200, 250)
     time.sleep(2)  # for the rest of those that there can be
     assert ends_within(20, lambda: batch(nl, *(entry(flower(dev, k)) for k in range(300)), threads=4))
     held.touch()

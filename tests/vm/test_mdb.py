@@ -26,6 +26,7 @@ from tests.engine.universe import state_of
 from tests.vm.pipeline import Pipeline
 from tests.vm.stumbling import MINE, Stumbling, become, ip, to_and_fro, told
 from tests.vm.tc_wire import ETH_P_ALL, MARK, eth, ip4, udp
+from tests.waiting import eventually
 
 _ALL = Selection(classes=frozenset({"mdb"}), links=frozenset({"b0"}))
 SETUP = """
@@ -288,5 +289,5 @@ def test_frames_of_a_group_go_to_its_port_alone(group: str, frame: bytes) -> Non
             entry = Object("mdb", ("b0", "z0", group, 0, None), {})
             assert not kernel.apply([Step(Op.CREATE, None, entry, entry.attrs)])
         # For groups of IP it waits until all could have answered its query.
-        came = next(came for _ in range(100) if (came := came_of(frame)) != [[frame], [frame]])
-        assert came == [[], [frame]]
+        eventually(lambda: came_of(frame) != [[frame], [frame]])
+        assert came_of(frame) == [[], [frame]]

@@ -13,6 +13,7 @@ from netgroupd.kernel.netlink.request import Selection
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
 from tests.vm.stumbling import MINE, Stumbling, become, ip, refused_and_back, there_and_back, told
+from tests.waiting import eventually
 
 _ANOTHER = "b: {kind: dummy, alias: b}"
 _PORT = "a: {kind: dummy, master: br%s}, br: {kind: bridge}"
@@ -267,10 +268,8 @@ def test_bridge_whose_topology_changed_is_put_back_when_that_has_ended(engine_in
     """
 
     def changes(topology: int) -> None:
-        end = time.monotonic() + 60  # it listens and learns for two seconds each, and then for eight it is changing
-        while f"topology_change {topology}" not in here("ip -details link show br0"):
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        # It listens and learns for two seconds each, and then for eight it is changing.
+        eventually(lambda: f"topology_change {topology}" in here("ip -details link show br0"))
 
     engine_in("here", text % 1500).apply()
     changes(1)
