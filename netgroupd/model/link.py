@@ -6,6 +6,8 @@ is in ``model/kinds/``; what a master adds to its ports is written under
 ``port`` and held as ``port.NAME``.
 """
 
+from collections.abc import Mapping
+
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.value import (
     FLAG,
@@ -14,6 +16,7 @@ from netgroupd.model.value import (
     MAC,
     NAME,
     U32,
+    Value,
     flag,
     number,
     several,
@@ -76,6 +79,19 @@ SET_ALONG = {"gso_ipv4_max_size": "gso_max_size", "gro_ipv4_max_size": "gro_max_
 
 SAID_AFTERWARDS = frozenset({"alias", "carrier", "protodown"})
 """What the kernel forgets of a link that it makes, so that it is said once more."""
+
+_SAID_TO_BRIDGES = SAID_AFTERWARDS | {"mtu"}
+USUAL_MTU = 1500
+
+
+def said_afterwards(kind: Value, attrs: Mapping[str, Value]) -> frozenset[str]:
+    """What is said to a new link of that kind in a second message.
+
+    A bridge that is made with an MTU takes that of each smaller port that joins it, such as a guest's; what it is told
+    while it has another it keeps.
+    """
+    return _SAID_TO_BRIDGES if kind == "bridge" and attrs.get("mtu", USUAL_MTU) != USUAL_MTU else SAID_AFTERWARDS
+
 
 WITH_LINK = frozenset(
     ("address", "neighbour", "fdb", "mdb", "bridge_vlan", "vlan_global", "mst", "vni", "ethtool", "sriov", "vf")

@@ -157,7 +157,8 @@ class _Run:
         self.stranded = Stranded()
         self.before: list[Step] = []  # what else is changed, of the classes that come first
         self.forgetting: Mapping[str, str] = {}
-        self._defaults = Defaults(desired, actual, owned.named)
+        # What was there before a change does not say again what the last files take links out of.
+        self._defaults = Defaults(desired, actual, () if owned.was else owned.named)
         self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in LISTED}
 
     def of(self, cls: str) -> list[Step]:

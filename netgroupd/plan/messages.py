@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from netgroupd.model.bridge_vlan import is_out
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.link import SAID_AFTERWARDS
+from netgroupd.model.link import said_afterwards
 from netgroupd.model.state import NOTHING, Attrs
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
@@ -39,7 +39,7 @@ def _of_link(step: Step) -> int:
     elsewhere = attrs.keys() & KINDS[kind].attrs.keys() if kind in _BY_ANOTHER_FAMILY else frozenset[str]()
     count = bool(elsewhere) + _renamings(step.before.attrs if step.before else NOTHING, attrs)
     if step.op is Op.CREATE:
-        return count + 1 + (not SAID_AFTERWARDS.isdisjoint(attrs))
+        return count + 1 + (not said_afterwards(kind, attrs).isdisjoint(attrs))
     return count + bool(attrs.keys() - elsewhere - {_NAMES})
 
 

@@ -97,7 +97,7 @@ def test_thousand_equal_changes_are_one_line() -> None:
         "+ dummy swp[1-6]  up  mtu 9216 (6)",
         "+ bridge br-[1000-1099]  group tenants  mtu 9000  up (100)",
         "+ vlan swp[1-6].[1000-1099]  group tenants  master br-{2}  mtu 9000  up (600)",
-        "706 to create; 708 messages",
+        "706 to create; 808 messages",
     ]
 
 

@@ -57,6 +57,21 @@ def test_links_on_a_bridge_that_gets_its_first_ports_are_as_large_as_it_is_then(
     assert mtus()["a10.5"] == 9000
 
 
+@pytest.mark.parametrize(
+    ("said", "want"),
+    [pytest.param("mtu: 9000", 9000, id="as_said"), pytest.param("stp: false", 1500, id="as_the_least_of_its_ports")],
+)
+def test_ports_that_others_add_to_a_new_bridge_leave_it_as_large_as_said(
+    engine_in: EngineIn, said: str, want: int
+) -> None:
+    engine = engine_in("here", ON_A_BRIDGE.format(said, 9000))
+    engine.apply()
+    here("ip link add tap0 mtu 1500 type dummy")
+    here("ip link set tap0 master br0")
+    assert mtus()["br0"] == want
+    assert not engine.diff().steps
+
+
 def test_bridge_with_a_port_that_stands_on_another_one_is_as_large_as_said(engine_in: EngineIn) -> None:
     engine = engine_in("here", BRIDGE_ON_A_BRIDGE)
     engine.apply()

@@ -65,6 +65,7 @@ WAYS = [
         said() + "  red: {kind: vrf, table: 10}\n" + "  d1: {kind: dummy, master: br, vlans: [{vid: 1, pvid: true}]}\n",
         id="comes_from_a_vrf_and_says_the_default",
     ),
+    pytest.param(said(vlans=OUT), said(vlans=OUT) + "  d1: {kind: dummy}\n", id="out_while_something_else_changes"),
     pytest.param(said(vlans=OUT), said(), id="no_longer_out"),
     pytest.param(said(vlans=OUT), said(vlans=OWN), id="no_longer_out_beside_its_own"),
     pytest.param(said(vlans=OUT), said().replace("up: true, vlans: []}", "up: true}"), id="lists_none_any_more"),

@@ -79,6 +79,24 @@ def test_tunnel_that_a_control_plane_fills_is_left_to_it(engine_in: EngineIn) ->
     assert "00:00:00:00:00:00 dst 192.0.2.2" in here("bridge fdb show dev vx1")
 
 
+def told(text: str) -> list[str]:
+    """Of which tunnels a capture tells forwarding entries."""
+    return [line.split()[2].strip('",') for line in text.splitlines() if "dst:" in line]
+
+
+def test_tunnels_that_learn_nothing_are_left_to_a_control_plane_that_is_there(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for number, how in enumerate(("nolearning", "nolearning", "nolearning", "learning"), 1):
+        here(f"ip link add vx{number} type vxlan id {number} dstport 4789 local 192.0.2.1 {how}")
+        here(f"bridge fdb append 00:00:00:00:00:00 dev vx{number} dst 192.0.2.2")
+    here("bridge fdb add 02:00:00:00:00:08 dev vx3 dst 192.0.2.2 self static")  # by hand, and so is where all goes
+    assert told(engine_in("here", "{}").capture()) == ["vx[1-4]", "vx3"]
+    here("bridge fdb add 02:00:00:00:00:09 dev vx1 dst 192.0.2.2 self extern_learn")
+    text = engine_in("here", "{}").capture()
+    assert "as routing daemons do): fdb vx1 00:00:00:00:00:00" in text
+    assert told(text) == ["vx[3-4]", "vx3"]
+
+
 def test_address_of_loopback_that_systemd_gives_goes_without_saying(engine_in: EngineIn) -> None:
     engine_in("here", "{}")
     here("ip address add ::1/128 dev lo")  # while it is down, so that the kernel does not say that it is its own

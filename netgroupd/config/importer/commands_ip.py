@@ -12,7 +12,7 @@ from netgroupd.config.importer.shell import NONE
 from netgroupd.config.importer.words import alone, number, read, refuse, split, take
 from netgroupd.config.sections import fdb, mdb, mst, neighbours, routes, rules, vlan_global, vlans
 from netgroupd.model.attr import Attr
-from netgroupd.model.route import TYPES
+from netgroupd.model.route import DEAD_ENDS, TYPES
 from netgroupd.model.rule import ACTIONS
 from netgroupd.model.token import CLASS as TOKEN
 from netgroupd.model.value import several
@@ -60,9 +60,11 @@ class Objects:
         first = [word for before, word in pairwise(["", *first]) if before != "via" or word not in _FAMILIES]
         said, left = read(first, routes.FORM.rows, {"priority": "metric", "preference": "metric"}, _BY_WHOM)
         kind = {"type": left.pop(0)} if left and left[0] in TYPES else {}
-        destination = said.pop("to", None) or alone(left, "destination")
+        destination = str(said.pop("to", None) or alone(left, "destination"))
         routes.FORM.rows["to"].type.parse(destination)
         body: Body = {**kind, "to": destination, **said}
+        if kind.get("type") in DEAD_ENDS:
+            _to_nowhere(body, of_ipv6=family == "inet6" or ":" in destination)
         if kind.get("type") in _OF_LOCAL and body.keys().isdisjoint(("table", "vrf")):
             body["table"] = "local"  # where ip(8) puts them
         if ways:
@@ -176,6 +178,16 @@ class Objects:
 
 
 _BY_WHOM = ("proto", "protocol")  # the number of the program that adds it, which is netgroupd's now
+
+
+def _to_nowhere(body: Body, *, of_ipv6: bool) -> None:
+    """Leave out the link of a route that leads nowhere, of which IPv6 takes no notice; it is lo most of the time.
+
+    Raises:
+        ValueError: It is one of IPv4, which takes no such route.
+    """
+    if body.pop("dev", None) and not of_ipv6:
+        raise ValueError(f"a route of type {body['type']} has no dev, and the kernel refuses one")
 
 
 def _added(words: Sequence[str]) -> list[str]:

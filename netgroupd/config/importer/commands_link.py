@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``ip link``, ``ip tunnel``, ``bridge link``, brctl and ifconfig -> links and their attributes."""
+"""``ip link``, ``ip tunnel``, ``ip tuntap``, ``bridge link``, brctl and ifconfig -> links and their attributes."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -39,6 +39,7 @@ class LinkCommands:
         self.handlers: dict[tuple[str, str], Handler] = {
             ("ip", "link"): self._link,
             ("ip", "tunnel"): self._tunnel,
+            ("ip", "tuntap"): self._tuntap,
             ("bridge", "link"): self._port,
         }
 
@@ -110,6 +111,14 @@ class LinkCommands:
         if "key" in pairs and "ikey" in body:
             body["okey"] = body["ikey"]
         self._put(rest[0], {"kind": kind, **body}, place)
+
+    def _tuntap(self, _name: str, words: Sequence[str], place: Place, _family: str) -> None:
+        verb, *rest = words
+        said = [word for word in rest if word not in ("dev", "name", "one_queue")]  # which means nothing any more
+        body, left = read(said, KINDS["tun"].attrs, {"group": "user_group"})
+        if verb != "add" or "mode" not in body:
+            raise ValueError(NONE)
+        self._put(alone(left, "link"), {"kind": "tun", **body}, place)
 
     def _port(self, _name: str, words: Sequence[str], place: Place, _family: str) -> None:
         verb, *rest = words

@@ -6,7 +6,7 @@ and has several of one metric, that expire by themselves, and much that no row d
 It keeps IPv4 routes behind others for the time when those are gone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from netgroupd.config.sections.linkname import objection
@@ -19,9 +19,9 @@ from netgroupd.model.route import BEHIND, EXPIRES
 from netgroupd.model.rule import MISSING
 from netgroupd.model.state import NOTHING, Key, Object, State, called, records
 from netgroupd.model.token import NONE
-from netgroupd.model.value import Value, split_prefix
+from netgroupd.model.value import NO_MAC, Value, split_prefix
 from netgroupd.plan.absent import network_of, networks_of
-from netgroupd.plan.compare import UNOWNED, UNSAID
+from netgroupd.plan.compare import UNOWNED, UNSAID, kind_of
 from netgroupd.plan.present import title
 from netgroupd.plan.readdressed import is_by_kernel
 from netgroupd.plan.stranded import Stranded
@@ -30,6 +30,7 @@ _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a
 _WITH_TEXTS = ("link", "address")
 _BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "mst", "vf")
 _WATCHED = ("address", "fdb", "neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
+_OF_CONTROL_PLANES = ("fdb", "neighbour")
 _FROM = " from "  # in the destination of a route that is for packets from there
 
 
@@ -53,6 +54,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         "others of the same network, tos and metric come before them": [obj for obj in routes if BEHIND in obj.attrs],
         "no configuration has routes that expire": [obj for obj in routes if EXPIRES in obj.attrs],
     }
+    watched = [obj for cls in _WATCHED for obj in actual.of(cls).values() if _is_watched(obj)]
     others = {
         "somebody has taken these away from the kernel's own, which no configuration does": [
             obj for obj in actual.of("rule").values() if MISSING in obj.attrs
@@ -60,7 +62,8 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         "somebody has given them for a time, as DHCP does": passing,
         "they need addresses that are there for a time": [*_by_way_of(passing, actual)] if passing else [],
         "the programs that have made them watch over them, as routing daemons do": [
-            obj for cls in _WATCHED for obj in actual.of(cls).values() if obj.attrs.get(UNOWNED, 0) not in BY_OPERATORS
+            *watched,
+            *_receivers(watched, actual),
         ],
         "these links listen to no router any more": [
             obj for obj in actual.of("token").values() if obj.attrs["token"] != NONE and _is_deaf(obj.name, actual)
@@ -77,6 +80,25 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     told |= {why: {f"{called(obj.cls)} {' '.join(title(obj))}" for obj in found} for why, found in others.items()}
     comments += [f"# left out ({why}): {_listed(names)}\n" for why, names in told.items() if names]
     return _without(actual, unnamed, left_out), comments
+
+
+def _is_watched(obj: Object) -> bool:
+    return obj.attrs.get(UNOWNED, 0) not in BY_OPERATORS
+
+
+def _receivers(watched: Collection[Object], actual: State) -> Iterator[Object]:
+    """Where tunnels that learn nothing and know no MAC send everything, on a host where a control plane fills tunnels.
+
+    It has nothing to say of the hosts behind them so far, and the kernel not by whom such an entry is.
+    """
+    if all(obj.cls not in _OF_CONTROL_PLANES for obj in watched):
+        return
+    entries = [obj for obj in actual.of("fdb").values() if not _is_watched(obj)]
+    knowing = {obj.name for obj in entries if obj.key[1] != NO_MAC and obj.key[3] == "self"}
+    for obj in entries:
+        link = actual.link(obj.name) if obj.key[1] == NO_MAC else None
+        if link and kind_of(link) == "vxlan" and link.attrs.get("learning") is False and link.name not in knowing:
+            yield obj
 
 
 def _with_addresses(actual: State) -> list[Object]:

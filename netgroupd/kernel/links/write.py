@@ -2,7 +2,7 @@
 """Steps about links to messages: everything that can ride on one message does.
 
 What the kernel takes only of a link that exists (an alias, further names, the
-attributes of a port) follows in a second message; and ``up`` never rides with
+attributes of a port, the MTU of a bridge) follows in a second message; and ``up`` never rides with
 ``master``, as the kernel would first bring the link up and then move it.
 """
 
@@ -40,7 +40,7 @@ from netgroupd.kernel.netlink.request import Call, Context, Request
 from netgroupd.kernel.rows import single
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
-from netgroupd.model.link import SAID_AFTERWARDS
+from netgroupd.model.link import said_afterwards
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.pairs import OF_PEER
@@ -52,6 +52,7 @@ _PORT = {name: kind for kind, wires in PORT.items() for name in wires.by_name}
 assert len(_PORT) == sum(len(wires.by_name) for wires in PORT.values()), "port attributes share a name"
 
 _NONE = Wires(())
+_NOTHING_LATE = frozenset[str]()
 _MADE_OTHERWISE = frozenset({"tun", "netdevsim"})
 _FROM_THE_START = frozenset({"lightweight", "l2only"})
 """What no link is by itself, and what may not be said to one of these when it is there, not even that it is not."""
@@ -77,10 +78,9 @@ class _Parts(NamedTuple):
 _parts: dict[tuple[object, ...], _Parts] = {}
 
 
-def _sort(kind: str, creating: bool, names: tuple[str, ...]) -> _Parts:
+def _sort(kind: str, late: frozenset[str], names: tuple[str, ...]) -> _Parts:
     ports = [name[5:] for name in names if name.startswith("port.")]
     port_kind = _PORT.get(ports[0], "") if ports else ""
-    late = SAID_AFTERWARDS if creating else frozenset()
     data = _NONE if kind in _MADE_OTHERWISE else DATA.get(kind, _NONE)
     port = PORT.get(port_kind, _NONE)
     return _Parts(
@@ -97,9 +97,10 @@ def _sort(kind: str, creating: bool, names: tuple[str, ...]) -> _Parts:
 
 def parts_of(kind: str, creating: bool, attrs: Attrs) -> _Parts:
     """Sort the rows of ``attrs``, once for each set of names."""
-    key = (kind, creating, *attrs)
+    late = said_afterwards(kind, attrs) if creating else _NOTHING_LATE
+    key = (kind, late, *attrs)
     if (found := _parts.get(key)) is None:
-        found = _parts[key] = _sort(kind, creating, tuple(attrs))
+        found = _parts[key] = _sort(kind, late, tuple(attrs))
     return found
 
 
