@@ -18,14 +18,15 @@ _OF_LOWER = {"mode": "l3", "private": False, "vepa": False}
 """What all ipvlans on one link have alike, and what one that is made has where nothing is said."""
 
 _FELT = IPVLANS | TEAMING | {"wireguard"}
-"""Kinds of new links that set something for others, as ipvlans do, or for ports that come to them."""
+"""Kinds of new links that set something for others, as ipvlans do, and macvlans by one word; or for ports of theirs."""
 
 
 def are_apart(links: Collection[Step], there: Mapping[Key, Object]) -> bool:
     """Whether steps make links, and none of these joins a master that is ``there`` or sets something for others."""
     made = [step.after.attrs for step in links if step.before is None and step.after]
     joined = {(attrs.get("master"),) for attrs in made}
-    return bool(made) and there.keys().isdisjoint(joined) and _FELT.isdisjoint([attrs.get("kind") for attrs in made])
+    felt_by_others = any("bclim" in attrs or attrs.get("kind") in _FELT for attrs in made)
+    return bool(made) and there.keys().isdisjoint(joined) and not felt_by_others
 
 
 def felt(plan: Plan, links: Mapping[Key, Object]) -> Plan:

@@ -217,7 +217,11 @@ class _Cut:
         riding = dict(attrs)
         up = riding.pop("up", None)
         of_port = port_attrs(tuple(attrs))
-        port = {attr: riding.pop(attr) for attr in of_port} if of_port else NOTHING
+        later = {attr: riding.pop(attr) for attr in of_port} if of_port else {}
+        if (
+            attrs.get("mode") == "passthru" and "mac" in riding
+        ):  # it begins with that of the link below, whatever it is told
+            later["mac"] = riding.pop("mac")
         if not all(riding.values()):  # what is new has nothing yet, and some cannot be told so
             riding = {attr: value for attr, value in riding.items() if value not in (None, ())}
         if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
@@ -236,8 +240,8 @@ class _Cut:
             riding |= said_of_peer(want, self.wants) if self.along else NOTHING
             phase = "create links of bridges" if name in self.late else "create links"
             self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
-        if port:
-            self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
+        if later:
+            self.add("settle links", Step(Op.CHANGE, want, want, later, step.why))
         if master and master not in self.careless:
             self._watch_port(want, want, str(master))
         if up:

@@ -65,6 +65,9 @@ def _followed(found: set[str], actual: State) -> frozenset[str]:
     for link in actual.of("link").values():
         if (lower := link.attrs.get("link")) and kind_of(link) in _HAVE_THAT_OF_LOWER:
             beside[str(lower)].append(link.name)
+        if lower and link.attrs.get("mode") == "passthru":  # of which either has the MAC that the other is given
+            beside[str(lower)].append(link.name)
+            beside[link.name].append(str(lower))
         if (master := actual.link(str(link.attrs.get("master")))) and kind_of(master) in _BORROW_OF_PORTS:
             beside[link.name].append(master.name)
             if kind_of(master) in TEAMING:

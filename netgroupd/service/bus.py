@@ -16,22 +16,24 @@ from gi.repository import Gio, GLib, GObject
 from pydbus.generic import signal
 from pydbus.registration import ObjectRegistration, ObjectWrapper
 
-from netgroupd.errors import NetgroupError
+from netgroupd.errors import AccessError, NetgroupError
 from netgroupd.service.journal import LOG
 from netgroupd.service.later import Later
-from netgroupd.service.polkit import Right, authorise
+from netgroupd.service.polkit import Right, authorise, identify
 from netgroupd.service.work import in_main_loop
 
 __all__ = ["Bus", "Exported", "sayable", "signal"]
 
 NAME = "org.netgroup1"
 _RETRY_S = 1
+_ROOT = 0
 
 
 class Exported(Protocol):
     """What the bus needs of an object besides the methods in its interface."""
 
     INTERFACE: str  # the introspection XML
+    caller: int  # the user whose call is performed
 
     def right(self, method: str, arguments: tuple[object, ...]) -> Right | None:
         """The right that a call needs; None where everybody may make it."""
@@ -68,19 +70,27 @@ class _Wrapper(ObjectWrapper):  # type: ignore[misc]
             _let_go(invocation)
             return
 
-        def act(refusal: NetgroupError | None) -> None:
-            if refusal is not None:
-                _refuse(invocation, refusal)
+        def known(user: int | None) -> None:
+            if user is None:
+                _refuse(invocation, AccessError("the caller has left the bus"))
                 return
-            self._perform(f"{interface}.{method}", getattr(self.object, method), parameters, invocation)
 
-        right = self.object.right(method, tuple(parameters))
-        if right is None:
-            act(None)
-            return
-        flags = invocation.get_message().get_flags()
-        interactive = bool(flags & Gio.DBusMessageFlags.ALLOW_INTERACTIVE_AUTHORIZATION)
-        authorise(connection, sender, right, interactive, act)
+            def act(refusal: NetgroupError | None) -> None:
+                if refusal is not None:
+                    _refuse(invocation, refusal)
+                    return
+                self.object.caller = user
+                self._perform(f"{interface}.{method}", getattr(self.object, method), parameters, invocation)
+
+            right = self.object.right(method, tuple(parameters))
+            if right is None or user == _ROOT:
+                act(None)
+                return
+            flags = invocation.get_message().get_flags()
+            interactive = bool(flags & Gio.DBusMessageFlags.ALLOW_INTERACTIVE_AUTHORIZATION)
+            authorise(connection, sender, right, interactive, act)
+
+        identify(connection, sender, known)
 
     def _perform(
         self,

@@ -19,6 +19,7 @@ class Group:
 
     INTERFACE = interface(GROUP)
     PropertiesChanged = signal()
+    caller = 0
 
     def __init__(self, members: Members) -> None:
         self.Name = members.name

@@ -18,6 +18,7 @@ class Job:
 
     INTERFACE = interface(JOB)
     PropertiesChanged = signal()
+    caller = 0
 
     def __init__(self, number: int, kind: str) -> None:
         self.number = number

@@ -11,7 +11,7 @@ from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import BusyError, UsageError
+from netgroupd.errors import UsageError
 from netgroupd.service.answers import Answers, encode
 from netgroupd.service.bus import sayable, signal
 from netgroupd.service.changes import Changes
@@ -22,6 +22,7 @@ from netgroupd.service.polkit import Right
 from netgroupd.service.work import Worker
 
 T = TypeVar("T")
+_FOR_ALL = "all"  # who asks, where it is asked once for everybody
 _LONGEST = 1_000_000  # bytes that a reply may have
 # Whoever gets a file may rely on it as on a reply.
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
@@ -59,6 +60,7 @@ class Manager:
 
     INTERFACE = interface(MANAGER)
     PropertiesChanged = signal()
+    caller = 0
     JobNew = signal()
     JobEnded = signal()
 
@@ -153,7 +155,7 @@ class Manager:
     def _ask(self, question: Callable[[Answers], T], session: Session = CONSOLE) -> Later[T]:
         later: Later[T] = Later()
         answers = Answers(self._engine(session))
-        self._reads.submit(lambda: question(answers), later.settle, later.refuse)
+        self._reads.submit(lambda: question(answers), later.settle, later.refuse, self.caller)
         return later
 
     def _ask_for_all(self, name: str, question: Callable[[Answers], str]) -> Later[str]:
@@ -167,11 +169,7 @@ class Manager:
             del self._awaited[name]  # who asks from here on may know of something newer
             return question(answers)
 
-        try:
-            self._reads.submit(begin, later.settle, later.refuse)
-        except BusyError:
-            del self._awaited[name]
-            raise
+        self._reads.submit(begin, later.settle, later.refuse, _FOR_ALL)
         return later
 
 

@@ -45,6 +45,16 @@ def _ask(
     connection.call(*target, arguments, GLib.VariantType(reply), Gio.DBusCallFlags.NONE, _PATIENCE_MS, None, finish)
 
 
+def identify(connection: Gio.DBusConnection, sender: str, then: Callable[[int | None], None]) -> None:
+    """Call ``then`` with the user that ``sender`` is, or None where it has left the bus."""
+
+    def finish(answer: GLib.Variant | None, _: GLib.Error | None) -> None:
+        then(None if answer is None else answer.unpack()[0])
+
+    bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetConnectionUnixUser")
+    _ask(connection, bus, GLib.Variant("(s)", (sender,)), "(u)", finish)
+
+
 def authorise(
     connection: Gio.DBusConnection,
     sender: str,
@@ -52,7 +62,7 @@ def authorise(
     interactive: bool,
     verdict: Callable[[AccessError | None], None],
 ) -> None:
-    """Find out whether ``sender`` has ``right`` and give ``verdict`` None, or the refusal."""
+    """Find out whether ``sender``, who is not root, has ``right`` and give ``verdict`` None, or the refusal."""
 
     def polkit_said(answer: GLib.Variant | None, error: GLib.Error | None) -> None:
         if answer is None:
@@ -63,21 +73,12 @@ def authorise(
         wanted = f"{right} needs an administrator" + ("; authenticate to do this" if challenge else "")
         verdict(None if allowed else AccessError(wanted))
 
-    def uid_known(answer: GLib.Variant | None, error: GLib.Error | None) -> None:
-        if answer is None:
-            verdict(AccessError("the caller has left the bus"))
-        elif answer.unpack()[0] == 0:
-            verdict(None)
-        else:
-            subject = ("system-bus-name", {"name": GLib.Variant("s", sender)})
-            question = GLib.Variant("((sa{sv})sa{ss}us)", (subject, str(right), {}, int(interactive), ""))
-            authority = (
-                "org.freedesktop.PolicyKit1",
-                "/org/freedesktop/PolicyKit1/Authority",
-                "org.freedesktop.PolicyKit1.Authority",
-                "CheckAuthorization",
-            )
-            _ask(connection, authority, question, "((bba{ss}))", polkit_said)
-
-    bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetConnectionUnixUser")
-    _ask(connection, bus, GLib.Variant("(s)", (sender,)), "(u)", uid_known)
+    subject = ("system-bus-name", {"name": GLib.Variant("s", sender)})
+    question = GLib.Variant("((sa{sv})sa{ss}us)", (subject, str(right), {}, int(interactive), ""))
+    authority = (
+        "org.freedesktop.PolicyKit1",
+        "/org/freedesktop/PolicyKit1/Authority",
+        "org.freedesktop.PolicyKit1.Authority",
+        "CheckAuthorization",
+    )
+    _ask(connection, authority, question, "((bba{ss}))", polkit_said)

@@ -7,7 +7,6 @@ is handed to the main loop; nothing else is shared between the threads.
 
 import errno
 import os
-import queue
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -93,26 +92,47 @@ def start_thread(name: str, run: Callable[[], None]) -> None:
 
 
 class Worker:
-    """One thread with a bounded queue."""
+    """One thread with a bounded queue for each who asks; it takes one of each by turns, so that none fills all."""
 
     def __init__(self, name: str, longest: int) -> None:
-        self._tasks: queue.Queue[_Task] = queue.Queue(longest)
+        self._longest = longest
+        self._waiting: dict[object, deque[_Task]] = {}
+        self._come = threading.Condition()
         start_thread(name, self._run)
 
     def _run(self) -> None:
         while True:
-            self._tasks.get()()
+            self._next()()
+
+    def _next(self) -> _Task:
+        with self._come:
+            self._come.wait_for(lambda: self._waiting)
+            who = next(iter(self._waiting))
+            tasks = self._waiting.pop(who)
+            task = tasks.popleft()
+            if tasks:
+                self._waiting[who] = tasks  # behind all others
+            return task
+
+    def _put(self, task: _Task, who: object) -> None:
+        with self._come:
+            tasks = self._waiting.setdefault(who, deque())
+            if len(tasks) == self._longest:
+                raise BusyError(f"{self._longest} requests wait already; try again later")
+            tasks.append(task)
+            self._come.notify()
 
     def submit(
         self,
         work: Callable[[], T],
         done: Callable[[T], None],
         failed: Callable[[NetgroupError], None],
+        who: object = None,
     ) -> None:
-        """Do ``work`` in turn, then call one of the two in the main loop.
+        """Do ``work`` in turn, then call one of the two in the main loop; what one asks for stays in its order.
 
         Raises:
-            BusyError: Too many requests wait already.
+            BusyError: Too many requests of ``who`` wait already.
         """
 
         def task() -> None:
@@ -130,10 +150,7 @@ class Worker:
             else:
                 in_main_loop(lambda: done(result))
 
-        try:
-            self._tasks.put_nowait(task)
-        except queue.Full:
-            raise BusyError(f"{self._tasks.maxsize} requests wait already; try again later") from None
+        self._put(task, who)
 
 
 def _without_way(error: NetgroupError) -> NetgroupError:

@@ -287,6 +287,11 @@ REFUSED = [
                  "4:31: 'n' cannot have all of 'd' (passthru): 'm' stands on it, too; another mode; "
                  "'m' is from a.yaml:3",
                  id="passthru_beside_another"),
+    pytest.param("links:\n  d: {kind: dummy, mac: '02:00:00:00:00:01'}\n"
+                 "  m: {kind: macvlan, link: d, mode: passthru, mac: '02:00:00:00:00:02'}\n",
+                 "3:47: 'm' and 'd', which it has all of (passthru), have one MAC, and are told two; "
+                 "say it of one of them; 'd' is told 02:00:00:00:00:01",
+                 id="two_macs_of_passthru"),
     pytest.param("links:\n  v: {kind: vxlan, id: 7, remote: 239.0.0.1}\n",
                  "2:27: 'v' needs 'dev': many links lead to 239.0.0.1; say by which it sends", id="group_of_no_link"),
     pytest.param("links:\n  v: {kind: vxlan, id: 7, remote: 'fe80::1'}\n",

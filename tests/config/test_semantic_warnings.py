@@ -8,7 +8,24 @@ from tests.vm.refused_cases import ENTERING, FOLLOWING
 
 _TEN = "{classid: '1:10', rate: 5}"
 _INNER = "{classid: '1:1', ls: 5}, {parent: '1:1', classid: '1:10', ls: 5}"
+_IN_VRF = (
+    "vrfs:\n  r: {table: 10, up: on, links: d}\nlinks:\n"
+    "  d: {kind: dummy, up: on, addresses: [10.0.0.1/24, '2001:db8::1/64']}\n"
+    "  e: {kind: dummy, up: on, addresses: [10.1.0.1/24, '2001:db8:1::1/64']}\nroutes:\n"
+)
 DOUBTFUL = [
+    pytest.param(
+        f"{_IN_VRF}- {{to: 10.9.0.0/16, dev: e, src: 10.0.0.1}}\n",
+        "7:34: warning: the route to 10.9.0.0/16 sends from 10.0.0.1, which is an address in VRF 'r': the route is "
+        "elsewhere; the kernel refuses that",
+        id="source_in_a_vrf",
+    ),
+    pytest.param(
+        f"{_IN_VRF}- {{to: '2001:db8:9::/48', vrf: r, dev: d, src: '2001:db8:1::1'}}\n",
+        "7:48: warning: the route to 2001:db8:9::/48 in table 10 sends from 2001:db8:1::1, which is an address in no "
+        "VRF: the route is elsewhere; the kernel refuses that",
+        id="source_in_no_vrf",
+    ),
     pytest.param(
         "links:\n  d: {kind: dummy, up: on, addresses: 10.0.0.1/24}\nroutes:\n"
         "- {to: 10.9.0.0/16, dev: d, src: 10.0.0.2}\n",
@@ -242,6 +259,11 @@ FINE = [
         "{addresses: 10.0.0.2/32}\nroutes:\n- {to: 10.9.0.0/16, dev: d, src: 10.0.0.7}\n"
         "- {to: 10.8.0.0/16, dev: e, src: 10.0.0.2}\n",
         id="sources_of_others_and_of_another_link",
+    ),
+    pytest.param(
+        f"{_IN_VRF}- {{to: 10.9.0.0/16, vrf: r, dev: d, src: 10.0.0.1}}\n- {{to: 10.8.0.0/16, vrf: r, dev: d, "
+        "src: 10.1.0.1}\n- {to: '2001:db8:9::/48', vrf: r, dev: d, src: '2001:db8::1'}\n",
+        id="sources_of_the_same_vrf_and_for_ipv4_of_none",
     ),
     pytest.param(FOLLOWING, id="vlans_that_follow_the_link_below"),
     pytest.param(ENTERING, id="link_that_is_up_since_it_is_in_a_bond"),

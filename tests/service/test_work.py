@@ -3,6 +3,7 @@
 
 import gc
 import os
+import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,12 @@ from pathlib import Path
 import pytest
 from gi.repository import GLib
 
-from netgroupd.errors import NetgroupError, VerifyError
+from netgroupd.errors import BusyError, NetgroupError, Problem, VerifyError
+from netgroupd.service.daemon import Daemon
+from netgroupd.service.methods import Manager
 from netgroupd.service.work import Worker, in_main_loop
+from tests.service.fake import FakeEngine
+from tests.waiting import eventually
 
 
 class _State:
@@ -53,6 +58,51 @@ def test_failed_work_keeps_nothing_of_what_it_read(without_collector: None) -> N
     done.run()
     assert told == ["not put back either"]
     assert [each() for each in read] == [None]
+
+
+def test_who_asks_for_much_does_not_keep_others_waiting() -> None:
+    loop, gate, done = GLib.MainLoop(), threading.Event(), list[str]()
+    worker = Worker("reads", 3)
+
+    def ask(what: str, who: int) -> None:
+        worker.submit(lambda: gate.wait(20), lambda _: done.append(what), lambda _: done.append(f"{what} failed"), who)
+
+    ask("first", 1000)
+    eventually(lambda: not worker._waiting)  # it is being done
+    for what in ("second", "third", "fourth"):
+        ask(what, 1000)
+    with pytest.raises(BusyError, match="3 requests wait already"):
+        ask("fifth", 1000)
+    ask("one of another", 0)
+    worker.submit(lambda: None, lambda _: loop.quit(), lambda _: loop.quit(), "last")
+    gate.set()
+    loop.run()
+    assert done[:3] == ["first", "second", "one of another"]
+
+
+class _Slow(FakeEngine):
+    """One that reads the files while its gate is closed."""
+
+    def check(self) -> tuple[int, tuple[Problem, ...]]:
+        self.gate.wait(20)
+        return 1, ()
+
+
+def test_requests_of_each_user_wait_by_themselves(daemon: Daemon) -> None:
+    engine = _Slow()
+    engine.gate.clear()
+    manager = Manager(lambda _: engine, daemon._changes)
+    manager.caller = 1000
+    for _ in range(16):
+        manager.Check({})
+    eventually(lambda: len(manager._reads._waiting.get(1000, ())) == 15)  # one is being answered
+    manager.Check({})
+    with pytest.raises(BusyError):
+        manager.Check({})
+    manager.caller = 0
+    manager.Check({})
+    manager.Status()
+    engine.gate.set()
 
 
 def _in_turn(count: int) -> None:

@@ -248,7 +248,7 @@ class _Excuses:
         self._classes = {step.object.cls for step in steps}
         said = {name for _, name in self._said}
         self._sized = "mtu" in said
-        self._readdressed = not said.isdisjoint(("mac", "master"))
+        self._readdressed = bool(plan.gone) or not said.isdisjoint(("mac", "master"))  # a bridge by a port that goes
 
     def fit(self, one: Disturbed) -> bool:
         """Whether there is a reason."""

@@ -200,18 +200,39 @@ def _gateways_outside(checked: Checked) -> None:
 
 
 def _sources_of_nobody(checked: Checked) -> None:
-    """Addresses that a route prefers, and that no link has; a link without addresses gets them from elsewhere."""
+    """Addresses that a route prefers, and that no link has, or one in another VRF.
+
+    A link without addresses gets them from elsewhere.
+    """
     said = [obj for obj in checked.state.of("route").values() if obj.attrs.get("src")]
     if not said:
         return
     keys = [address.key for address in checked.state.of("address").values()]
-    known = {plain_address(key) for key in keys}
+    known: dict[str, set[str]] = {str(obj.attrs["src"]): set() for obj in said}
+    for key in keys:
+        if (vrfs := known.get(plain_address(key))) is not None:
+            vrfs.add(checked.domain(str(key[0])))
     numbered = {(str(key[0]), family_of(str(key[1]))) for key in keys}
     for obj in said:
         source, dev = str(obj.attrs["src"]), str(obj.attrs.get("dev") or "")
-        if source not in known and (dev, obj.key[0]) in numbered:
+        vrfs = known[source]
+        if not vrfs and (dev, obj.key[0]) in numbered:
             told_ = f"no file gives a link the address {source}, from which {told(obj.cls, obj.key)} sends"
             checked.report.warn(checked.entry(obj).place("src"), told_, "the kernel refuses that where nobody has")
+        elif vrfs and not any(_may_send_from(vrf, obj, checked) for vrf in vrfs):
+            where = " and ".join(f"VRF {vrf!r}" if vrf else "no VRF" for vrf in sorted(vrfs))
+            told_ = (
+                f"{told(obj.cls, obj.key)} sends from {source}, which is an address in {where}: the route is elsewhere"
+            )
+            checked.report.warn(checked.entry(obj).place("src"), told_, "the kernel refuses that")
+
+
+def _may_send_from(vrf: str, route: Object, checked: Checked) -> bool:
+    """Whether a route may prefer an address of ``vrf``: of IPv6 that of its link, of IPv4 that of its table or none."""
+    if route.key[0] == "inet6":
+        dev = route.attrs.get("dev")
+        return not dev or checked.domain(str(dev)) == vrf
+    return not vrf or checked.attrs(vrf).get("table") == route.key[1]
 
 
 def _networks(checked: Checked, links: frozenset[str]) -> Mapping[tuple[str, int], set[tuple[bytes, int]]]:

@@ -120,7 +120,7 @@ def tunnel_ends(checked: Checked) -> None:
 
 
 def alone(checked: Checked) -> None:
-    """A macvlan that has all of its lower link (passthru) is the only one there."""
+    """A macvlan that has all of its lower link (passthru) is the only one there, and has the MAC of that."""
     links = checked.links
     on: dict[str, list[str]] = {}
     for name, attrs in checked.of_kinds(_MACVLANS):
@@ -132,6 +132,10 @@ def alone(checked: Checked) -> None:
             there = checked.report.where(links.places[others[0]])
             what = f"{name!r} cannot have all of {attrs['link']!r} (passthru): {others[0]!r} stands on it, too"
             checked.refuse_link(name, "mode", what, f"another mode; {others[0]!r} is from {there}")
+        mac = links.attrs.get(str(attrs.get("link")), {}).get("mac")
+        if attrs["mode"] == "passthru" and mac and attrs.get("mac", mac) != mac:
+            what = f"{name!r} and {attrs['link']!r}, which it has all of (passthru), have one MAC, and are told two"
+            checked.refuse_link(name, "mac", what, f"say it of one of them; {attrs['link']!r} is told {mac}")
 
 
 class _Taker(NamedTuple):

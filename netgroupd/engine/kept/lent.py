@@ -20,6 +20,15 @@ ALONE = 1500
 """The MTU of a bridge without ports."""
 
 
+def sharing_a_mac(links: Iterable[Object]) -> frozenset[str]:
+    """The macvlans that have all of the link below (passthru), and these: each has the MAC that either was told last.
+
+    The link below has its own again when its macvlan goes.
+    """
+    shared = [link for link in links if link.attrs.get("mode") == "passthru"]
+    return frozenset(str(name) for link in shared for name in (link.name, link.attrs.get("link")))
+
+
 def least_of_ports(actual: State) -> dict[str, int]:
     """The MTU that a bridge has of its ports where it was told none, by the master of these."""
     found: dict[str, int] = {}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from netgroupd.engine.capture.order import as_added
 from netgroupd.engine.kept import links_back
-from netgroupd.engine.kept.lent import Lent
+from netgroupd.engine.kept.lent import Lent, sharing_a_mac
 from netgroupd.engine.kept.taken_along import may_take, taken_along, taken_sizes
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.bridge_vlan import OUT, bridge_of, default_vid, taken_out
@@ -111,6 +111,10 @@ class Snapshot(NamedTuple):
         # What follows from other links will follow from them again: it is no part of the goal.
         lent = Lent(actual.of("link").values(), actual)
         goal.classes["link"] = {key: lent.without(link, _FOLLOWING) for key, link in actual.of("link").items()}
+        links = {**actual.of("link"), **{obj.key: obj for obj in self.objects if obj.cls == "link"}}
+        for name in sharing_a_mac(links.values()):
+            if link := goal.link(name):
+                goal.classes["link"][link.key] = link.without("mac")
         for cls, key in self.absent:
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal, actual)
@@ -120,7 +124,6 @@ class Snapshot(NamedTuple):
         for qdisc in lost:
             goal.classes["qdisc"].pop(qdisc.key, None)  # what took its place
         with_lost = swept(lost, State(self.objects))
-        links = {**actual.of("link"), **{obj.key: obj for obj in self.objects if obj.cls == "link"}}
         for obj in self.objects:
             if _cannot_be_told(obj) or hangs_on_one_of(obj, with_lost):
                 continue

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from netgroupd.model.beside import MACVLANS
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
@@ -32,12 +33,13 @@ from netgroupd.plan.tc.turns import behind
 from netgroupd.plan.vlan_global import bridge_of
 
 _UP: Attrs = {"up": True}
+_SHARING = IPVLANS | {*MACVLANS}
 
 
 def may_take(step: Step) -> bool:
     """Whether something can go with a step: of the many about links most make one or bring it up."""
     made = step.after if step.op is Op.CREATE else None
-    return step.attrs != _UP and (made is None or made.cls != "link" or made.attrs.get("kind") in IPVLANS)
+    return step.attrs != _UP and (made is None or made.cls != "link" or _is_shared(step, made))
 
 
 def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
@@ -99,11 +101,16 @@ def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
 
 
 def _sharing_a_mode(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
-    """The ipvlans on links on which one comes, goes or changes."""
-    changing = (obj for step in steps for obj in (step.before, step.object) if obj and kind_of(obj) in IPVLANS)
+    """The ipvlans on links on which one comes, goes or changes, and the macvlans where one is told a limit of all."""
+    changing = (obj for step in steps for obj in (step.before, step.object) if obj and _is_shared(step, obj))
     if lowers := {obj.attrs.get("link") for obj in changing}:
-        found = (link for link in actual.of("link").values() if kind_of(link) in IPVLANS)
+        found = (link for link in actual.of("link").values() if kind_of(link) in _SHARING)
         yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
+
+
+def _is_shared(step: Step, link: Object) -> bool:
+    """Whether all links of its sort on the one below have what a step says to one of them."""
+    return kind_of(link) in IPVLANS or "bclim" in step.attrs
 
 
 def taken_sizes(steps: Sequence[Step], actual: State) -> Iterator[tuple[str, Key]]:
