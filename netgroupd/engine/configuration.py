@@ -3,14 +3,15 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 from netgroupd.config import Desired, desired_from, load, render_files
 from netgroupd.config.facts import gather
 from netgroupd.config.known import Known
-from netgroupd.config.linemap import LineMap
+from netgroupd.config.linemap import LineMap, shown
 from netgroupd.config.render import Rendered
 from netgroupd.config.sources import ROOT, Source, Trust
 from netgroupd.engine.record.generations import Content, Files
@@ -62,6 +63,24 @@ def rendered(places: tuple[Path, ...], trust: Trust) -> tuple[Rendered, ...]:
     if any(not problem.warning for problem in problems):
         raise ConfigError(problems)
     return texts
+
+
+@contextmanager
+def lines_added(desired: Desired) -> Iterator[None]:
+    """What only a look at the host tells to be wrong is told with its line, as what is wrong in the files alone is."""
+    try:
+        yield
+    except ConfigError as error:
+        sources = {source for one in desired.rendered for source in one.lines.files}
+        lines = {source.path: source.text.split("\n") for source in sources}
+        error.problems = tuple(_with_line(problem, lines.get(problem.file, ())) for problem in error.problems)
+        raise
+
+
+def _with_line(problem: Problem, lines: Sequence[str]) -> Problem:
+    if problem.text or not 0 < problem.line <= len(lines):
+        return problem
+    return problem._replace(text=shown(lines[problem.line - 1].removesuffix("\r"), problem.column))
 
 
 def says_anything(desired: Desired) -> bool:

@@ -108,7 +108,7 @@ class Engine(Questions):
             mine = self._mine()
             desired, links = self._read(kernel, mine)
             request = _Request(plan, confirm_s, allow, progress, warnings=warnings, in_part=in_part)
-            with doubts_added(desired.problems):
+            with doubts_added(desired.problems), configuration.lines_added(desired):
                 return self._change(kernel, desired, mine, links, request)
 
     def _change(

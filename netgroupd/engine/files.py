@@ -17,8 +17,8 @@ from netgroupd.engine.record.generations import Generations
 from netgroupd.engine.record.journal import Journal
 from netgroupd.engine.record.rejected import asked_for_still, told
 from netgroupd.engine.report import Generation, Line
-from netgroupd.engine.undescribed import refuse_undescribed
-from netgroupd.errors import JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
+from netgroupd.engine.undescribed import undescribed
+from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.links.seen import Seen
 from netgroupd.model.collector import uncollected
@@ -94,7 +94,9 @@ class Files:
         """
         with self._kernel() as kernel:
             desired = self._read(kernel, self._mine())[0]
-            refuse_undescribed(kernel, desired.state)
+            if problems := undescribed(kernel, desired.state):
+                with configuration.lines_added(desired):
+                    raise ConfigError(problems)
         if desired.rendered:
             return len(desired.rendered), desired.problems
         return 0, (*desired.problems, configuration.nothing_in(self.paths.config))

@@ -73,9 +73,10 @@ class Questions(Unfinished):
         with self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
-            refuse_missing(desired.state)
-            plan, actual = plan_now(kernel, desired.state, mine, links)
-            refuse_vain(kernel, plan, desired.state, actual)
+            with configuration.lines_added(desired):
+                refuse_missing(desired.state)
+                plan, actual = plan_now(kernel, desired.state, mine, links)
+                refuse_vain(kernel, plan, desired.state, actual)
             return self._with_cuts(kernel, plan, desired, actual) if plan.steps else plan
 
     def _with_cuts(self, kernel: Connection, plan: Plan, desired: Desired, actual: State) -> Plan:

@@ -2,24 +2,19 @@
 """The kernel settings that are asked for must be there: most that are not are misspelt."""
 
 from netgroupd.engine.observe import Connection
-from netgroupd.errors import ConfigError, Problem
+from netgroupd.errors import Problem
 from netgroupd.model.state import Object, State, problem_of
 
 
-def refuse_unknown_settings(kernel: Connection, wanted: State, actual: State) -> None:
-    """Let pass what only asks for settings that there are, or that a link will have.
-
-    Raises:
-        ConfigError: The others, each where it is written.
-    """
+def unknown_settings(kernel: Connection, wanted: State, actual: State) -> tuple[Problem, ...]:
+    """The settings that neither are there nor will a link have them, each where it is written."""
     unseen = {str(key[0]): one for key, one in wanted.of("sysctl").items() if key not in actual.of("sysctl")}
     unknown = kernel.unknown_settings(unseen)
     problems: dict[object, Problem] = {}
     for path, near in unknown.items():
         # What is said of many links is one mistake.
         problems.setdefault((unseen[path].origin, path.rpartition("/")[2]), _problem(unseen[path], near))
-    if problems:
-        raise ConfigError(list(problems.values()))
+    return tuple(problems.values())
 
 
 def _problem(setting: Object, near: str) -> Problem:

@@ -7,7 +7,7 @@ And what else only a look at the host tells to be in vain.
 from collections.abc import Iterator, Sequence
 
 from netgroupd.engine.observe import Connection
-from netgroupd.engine.settings import refuse_unknown_settings
+from netgroupd.engine.settings import unknown_settings
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Key, Object, State, problem_of, records
@@ -23,21 +23,16 @@ def refuse_vain(kernel: Connection, plan: Plan, wanted: State, actual: State) ->
     Raises:
         ConfigError: The rest, each where it is written.
     """
-    refuse_undescribed(kernel, wanted)
-    refuse_unknown_settings(kernel, wanted, actual)
-    if problems := [*unfit(plan, wanted, actual)]:
+    problems = (*undescribed(kernel, wanted), *unknown_settings(kernel, wanted, actual), *unfit(plan, wanted, actual))
+    if problems:
         raise ConfigError(problems)
 
 
-def refuse_undescribed(kernel: Connection, wanted: State) -> None:
-    """Let pass what leads by no nexthop, by one that is described, or by one that others have made.
-
-    Raises:
-        ConfigError: The rest, each where it is written.
-    """
+def undescribed(kernel: Connection, wanted: State) -> tuple[Problem, ...]:
+    """What leads by a nexthop that neither is described nor have others made, each where it is written."""
     leading = {obj[:2]: (obj, numbers) for obj, numbers in _leading(wanted)}
     if not leading:
-        return
+        return ()
     keys = frozenset[Key]((number,) for _, numbers in leading.values() for number in numbers)
     there = kernel.dump(Selection(frozenset({"nexthop"}), held={"nexthop": keys})).of("nexthop")
     # What is said of many routes is one mistake.
@@ -47,8 +42,7 @@ def refuse_undescribed(kernel: Connection, wanted: State) -> None:
         for number in numbers
         if (number,) not in there
     }
-    if problems:
-        raise ConfigError(list(problems.values()))
+    return tuple(problems.values())
 
 
 def _leading(wanted: State) -> Iterator[tuple[Object, Sequence[Value]]]:

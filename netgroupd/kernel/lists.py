@@ -10,18 +10,18 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.request import Context, Selection
 from netgroupd.kernel.rows import single
+from netgroupd.model.family import BRIDGE
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, RangeStep, Step
 
 _HEADER = struct.Struct("=BBHI")  # family, -, -, ifindex
-_AF_BRIDGE = 7
 
 BODY = _HEADER.size
 
 
 def header(index: int) -> bytes:
     """What every message about such a list begins with; 0 is all links."""
-    return _HEADER.pack(_AF_BRIDGE, 0, 0, index)
+    return _HEADER.pack(BRIDGE, 0, 0, index)
 
 
 def numbers(found: Mapping[int, memoryview], first: int, last: int) -> range:

@@ -34,8 +34,9 @@ def without_absent(desired: State, actual: State) -> tuple[State, frozenset[str]
     attainable = without_links(desired, absent, actual)
     drop_unreachable(attainable, desired)
     waiting = len(desired) - len(attainable) - len(absent)
-    on_it = f" and {waiting} objects on it" if waiting else ""
-    told = f"not there yet, and configured when it comes: {' '.join(fold_names(absent))}{on_it}"
+    comes, them = ("they come", "them") if len(absent) > 1 else ("it comes", "it")
+    on_them = f" and {waiting} {'objects' if waiting > 1 else 'object'} on {them}" if waiting else ""
+    told = f"not there yet, and configured when {comes}: {' '.join(fold_names(absent))}{on_them}"
     return attainable, frozenset(absent), (told,)
 
 

@@ -6,9 +6,9 @@ functions of a card.
 """
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
-from netgroupd.model.state import Object, State
-from netgroupd.model.value import Value
+from netgroupd.model.state import Object, State, integer
 from netgroupd.model.vf import MOST as MOST_FUNCTIONS
 from netgroupd.model.vf import USUAL
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
@@ -56,8 +56,8 @@ def drop_functions(state: State, cards: Iterable[Object]) -> None:
 
 def without_functions(objects: Iterable[Object], cards: Iterable[Object]) -> list[Object]:
     """``objects`` without the functions that cards do not have as these others tell it."""
-    counts = {obj.name: _integer(obj.attrs["num_vfs"]) for obj in cards if obj.cls == "sriov"}
-    return [obj for obj in objects if obj.cls != "vf" or _integer(obj.key[1]) < counts.get(obj.name, MOST_FUNCTIONS)]
+    counts = {obj.name: integer(obj.attrs, "num_vfs") for obj in cards if obj.cls == "sriov"}
+    return [obj for obj in objects if obj.cls != "vf" or obj.key < (obj.name, counts.get(obj.name, MOST_FUNCTIONS))]
 
 
 def by_card(steps: Sequence[Step]) -> list[AnyStep]:
@@ -67,17 +67,8 @@ def by_card(steps: Sequence[Step]) -> list[AnyStep]:
         cards.setdefault(step.object.name, []).append(step)
     drawn: list[AnyStep] = []
     for found in cards.values():
-        found.sort(key=_number)
+        found.sort(key=attrgetter("object.key"))
         for first in range(0, len(found), MOST):
             part = found[first : first + MOST]
             drawn.append(RangeStep(part[0].op, tuple(part)) if len(part) > 1 else part[0])
     return drawn
-
-
-def _number(step: Step) -> int:
-    return _integer(step.object.key[1])
-
-
-def _integer(value: Value) -> int:
-    assert isinstance(value, int)
-    return value

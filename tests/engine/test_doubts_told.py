@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a check warns of is told with what the kernel refuses of that line."""
+"""What a check warns of is told with what the kernel refuses of that line, and what the host lacks with its line."""
 
 import errno
 from pathlib import Path
 
 import pytest
 
-from netgroupd.errors import KernelError
+from netgroupd.errors import ConfigError, KernelError
 from tests.engine.desk import Desk
 
 FAR = "gateway 192.0.2.1 is in no network of 'a'; if it is there nevertheless: onlink: true"
@@ -26,3 +26,15 @@ def test_doubt_of_a_line_is_told_where_the_kernel_refuses_it(tmp_path: Path, ref
     with pytest.raises(KernelError) as caught:
         desk.engine.apply()
     assert (FAR in str(caught.value)) is told
+
+
+@pytest.mark.parametrize("verb", ["check", "diff", "apply"])
+@pytest.mark.parametrize(("file", "number"), [("b.yaml", "7"), ("b.mako", "${3 + 4}")])
+def test_what_the_host_lacks_is_told_with_its_line(tmp_path: Path, file: str, number: str, verb: str) -> None:
+    desk = Desk(tmp_path)
+    desk.wants(TEXT)
+    line = f"- {{to: 10.7.0.0/16, nhid: {number}}}"
+    (desk.config / file).write_text(f"routes:\n{line}\n")
+    with pytest.raises(ConfigError) as caught:
+        getattr(desk.engine, verb)()
+    assert [(one.line, one.text) for one in caught.value.problems] == [(2, line)]

@@ -124,8 +124,9 @@ def test_group_of_nexthops_has_those_that_are_there() -> None:
 @pytest.mark.parametrize(
     ("links", "warnings"),
     [
-        ("'swp[1-3].5': {}", ("not there yet, and configured when it comes: swp[1,3] and 2 objects on it",)),
-        ("d0: {kind: dummy}", ("not there yet, and configured when it comes: swp[1,3]",)),
+        ("'swp[1-3].5': {}", ("not there yet, and configured when they come: swp[1,3] and 2 objects on them",)),
+        ("swp2.5: {}", ("not there yet, and configured when they come: swp[1,3]",)),
+        ("swp3.5: {}", ("not there yet, and configured when they come: swp[1,3] and 1 object on them",)),
     ],
 )
 def test_plan_says_what_waits(links: str, warnings: tuple[str, ...]) -> None:

@@ -34,6 +34,12 @@ def test_of_nexthops_that_are_not_there_each_line_is_told(engine_in: EngineIn, v
     assert "d1" not in here("ip link")
 
 
+def test_what_the_host_lacks_is_told_at_once(engine_in: EngineIn) -> None:
+    told = refused(engine_in("here", f"{FILE}sysctl: {{net.ipv4.ip_forwad: 1}}\n"), "diff")
+    assert told[:2] == WANT
+    assert "there is no kernel setting net/ipv4/ip_forwad" in told[2]
+
+
 def test_nexthops_of_others_are_led_by(engine_in: EngineIn) -> None:
     engine = engine_in("here", FILE)
     here("ip link set lo up")

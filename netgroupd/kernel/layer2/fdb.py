@@ -26,13 +26,13 @@ from netgroupd.kernel.netlink.message import attr, attributes, u16, u32
 from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
 from netgroupd.kernel.netns import entered
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, simple_rows, single, unpack_rows
+from netgroupd.model.family import BRIDGE
 from netgroupd.model.fdb import CLASS, STATES, TABLES, has_several
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import NO_MAC, Value, ip_bytes, ip_text, mac_text
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.step import AnyStep, Op
 
-_AF_BRIDGE = 7
 _DST, _LLADDR, _VLAN, _SRC_VNI = 1, 2, 5, 11
 _STATIC = 0x40
 _STICKY, _EXTERN_LEARN = 0x40, 0x10
@@ -69,7 +69,7 @@ class _Noted(NamedTuple):
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The entries that somebody has set on the selected links."""
-    header = HEADER.pack(_AF_BRIDGE, 0, 0, 0, 0, 0, 0)
+    header = HEADER.pack(BRIDGE, 0, 0, 0, 0, 0, 0)
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
     wanted = None if selection.everything else selection.links
     noted = _Noted(set(), set())
@@ -162,7 +162,7 @@ def _decode(wanted: Set[str] | None, noted: _Noted, payload: memoryview, names: 
     if wanted is None and flags & _EXTERN_LEARN and _DST in attributes(payload, HEADER.size):
         noted.filled.add(names.name(index))
     lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
-    if family != _AF_BRIDGE or not lasting:
+    if family != BRIDGE or not lasting:
         return None
     link = names.name(index)
     is_wanted = wanted is None or link in wanted
@@ -222,12 +222,12 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     state = STATES[str(attrs.get("state", usual))]
     if one.op is Op.DELETE:
         # A VXLAN finds a receiver by its port, VNI and link too, and a link its own entries by their state.
-        header = HEADER.pack(_AF_BRIDGE, 0, 0, index, state, table, 0)
+        header = HEADER.pack(BRIDGE, 0, 0, index, state, table, 0)
         yield message.request(RTM_DELNEIGH, 0, header, identity, pack_rows(_PLAIN, attrs, context.names))
         return
     flags = table | (_STICKY if attrs.get("sticky") else 0)
     how = _existing(key, creating=one.op is Op.CREATE)
-    header = HEADER.pack(_AF_BRIDGE, 0, 0, index, state, flags, 0)
+    header = HEADER.pack(BRIDGE, 0, 0, index, state, flags, 0)
     yield message.request(RTM_NEWNEIGH, how, header, identity, pack_rows(_PLAIN, attrs, context.names))
 
 

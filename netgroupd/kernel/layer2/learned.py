@@ -6,8 +6,8 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, u16, u32
 from netgroupd.kernel.netlink.request import Context
+from netgroupd.model.family import BRIDGE
 
-_AF_BRIDGE = 7
 _LLADDR, _VLAN, _MASTER = 2, 5, 9
 
 
@@ -21,7 +21,7 @@ def port_behind(context: Context, bridge: str, mac: str, vlan: int) -> str:
     except UnknownLinkError:
         return ""
     asked = attr(_LLADDR, bytes.fromhex(mac.replace(":", ""))) + within + (u16(_VLAN, vlan) if vlan else b"")
-    header = HEADER.pack(_AF_BRIDGE, 0, 0, 0, 0, 0, 0)
+    header = HEADER.pack(BRIDGE, 0, 0, 0, 0, 0, 0)
     request = message.request(RTM_GETNEIGH, 0, header, asked)
     for answer in context.socket.ask(request, lambda _kind, payload: bytes(payload))[1]:
         found = context.names.by_index.get(HEADER.unpack_from(answer)[3], "")

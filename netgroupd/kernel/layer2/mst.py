@@ -6,11 +6,10 @@ the first of these VLANs, and takes one for any tree, whether there is such a VL
 No news tell when one changes.
 """
 
-import struct
 from collections.abc import Iterator
 
 from netgroupd.kernel.links.numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, RTM_SETLINK
-from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.lists import BODY, dump_lists, header
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attributes, nest, u16, u32, walk
 from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
@@ -19,43 +18,28 @@ from netgroupd.model.mst import CLASS
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep
 
-_HEADER = struct.Struct("=BxHiII")  # family, device type, ifindex, flags, which of them
-_AF_BRIDGE = 7
+_REST = bytes(8)  # of struct ifinfomsg: flags, and which of them
 _OF_TREES = 1 << 7
 _TREES, _ENTRY = 6, 1
 _MSTI, _STATE = 1, 2
+_NOTHING = memoryview(b"")
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The states of the selected ports, but for those in the common tree."""
-    asked = message.request(RTM_GETLINK, message.NLM_F_DUMP, _header(0), u32(IFLA_EXT_MASK, _OF_TREES))
-    told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of spanning tree states")
-    found: list[Object] = []
-    for payload in told:
-        spoken_of = attributes(memoryview(payload), _HEADER.size)
-        trees = attributes(spoken_of[IFLA_AF_SPEC]).get(_TREES) if IFLA_AF_SPEC in spoken_of else None
-        if trees is None:
-            continue
-        try:
-            link = context.names.name(_HEADER.unpack_from(payload)[2])
-        except UnknownLinkError:
-            continue
-        if selection.everything or link in selection.links:
-            found += _decode(trees, link)
-    return found
+    said = _REST + u32(IFLA_EXT_MASK, _OF_TREES)
+    return dump_lists(context, selection, RTM_GETLINK, _decode, "dump of spanning tree states", said=said)
 
 
-def _header(index: int) -> bytes:
-    return _HEADER.pack(_AF_BRIDGE, 0, index, 0, 0)
-
-
-def _decode(trees: memoryview, link: str) -> Iterator[Object]:
+def _decode(payload: memoryview, link: str) -> Iterator[Object]:
+    spoken_of = attributes(payload, BODY + len(_REST)).get(IFLA_AF_SPEC, _NOTHING)
+    trees = attributes(spoken_of).get(_TREES, _NOTHING)
     row = CLASS.attrs["state"]
     assert row.type.unpack is not None
     for _, start, end in walk(trees):
-        told = attributes(trees, start, end)
-        if msti := int.from_bytes(told[_MSTI], "little"):
-            yield Object("mst", (link, msti), {row.name: row.type.unpack(bytes(told[_STATE]))})
+        found = attributes(trees, start, end)
+        if msti := int.from_bytes(found[_MSTI], "little"):
+            yield Object("mst", (link, msti), {row.name: row.type.unpack(bytes(found[_STATE]))})
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
@@ -65,7 +49,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     assert isinstance(msti, int)
     state = pack_row(CLASS.attrs["state"], one.attrs["state"], context.names)
     trees = nest(_TREES, nest(_ENTRY, u16(_MSTI, msti), state))
-    yield message.request(RTM_SETLINK, 0, _header(context.names.index(str(name))), nest(IFLA_AF_SPEC, trees))
+    told = header(context.names.index(str(name))) + _REST
+    yield message.request(RTM_SETLINK, 0, told, nest(IFLA_AF_SPEC, trees))
 
 
 _PATH = (IFLA_AF_SPEC, _TREES, _ENTRY)
