@@ -233,7 +233,7 @@ class _Run:
         source, said = have.attrs.get("src"), {**_way_that_stays(want, have), **_for_good(want, have)}
         if have.attrs.get(UNOWNED) == _BY_KERNEL and "src" not in want.attrs:
             return {**said, "src": None}  # it comes with an address, wherever that goes
-        if want.cls != "route" or source is None or "src" in want.attrs or not self.losses.source(source):
+        if "src" in want.attrs or not self.losses.source(source):
             return said
         return said if str(source) in self._addresses else {**said, "src": None}
 

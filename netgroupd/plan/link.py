@@ -150,7 +150,7 @@ class _Comparison:
         wanted, actual = want.attrs, have.attrs
         if "master" not in wanted and self._leaves(have):
             attrs = {**attrs, "master": None}
-        if "netns" in actual and actual["netns"] and "netns" not in wanted:
+        if actual.get("netns") and "netns" not in wanted:
             attrs = {**attrs, "netns": None}
         if "mtu" in actual and is_resized(kind_of(have), attrs):
             attrs = {"mtu": actual["mtu"], **attrs}
@@ -163,7 +163,7 @@ class _Comparison:
         name = port.attrs.get("master")
         master = self.have.get((name,))
         stays = (name,) in self.want or master is None or not self.owned.made(master)
-        return bool(name) and stays and self.owned.names_port(name, port.name)
+        return stays and self.owned.names_port(name, port.name)
 
     def _has_mac_of_master(self, have: Object) -> bool:
         """Whether a link is a port of what gives its own MAC to its ports: theirs are what it chooses from."""
@@ -189,7 +189,7 @@ class _Comparison:
 
     def _recreate(self, want: Object, have: Object, name: str) -> None:
         kind = kind_of(have)
-        if not kind or not (self.owned.made(have) or self._goes_with_other_end(have)):
+        if not (self.owned.made(have) or self._goes_with_other_end(have)):
             whose = f"a link of kind {kind} that is not netgroupd's" if kind else "hardware"
             told = f"{want.name!r} exists, is {whose}, and its `{name}` cannot change in place"
             self.problems.append(problem_of(want, told, "use another name, or delete it first"))
@@ -360,8 +360,6 @@ class _Comparison:
             self.fate.cycled[want.name] = why
 
     def _kind(self, name: Value) -> str:
-        if not name:
-            return ""
         return kind_of(self.want.get((name,))) or kind_of(self.have.get((name,)))
 
     def _steps(self) -> list[Step]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Plans that would cut or change the way of a session, or lead it elsewhere, are refused before anything is sent."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from netgroupd.engine.engine import Engine
@@ -10,6 +12,7 @@ from netgroupd.errors import GuardError
 from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.state import Object
+from netgroupd.model.value import Value
 from tests.engine.desk import Desk
 
 UPLINK = [
@@ -106,6 +109,7 @@ KEPT = """
 links: {eth0: {}, eth0.5: {addresses: [192.168.7.2/24]}, d0: {kind: dummy, up: true%s}}
 routes: [%s]
 rules: [%s]
+nexthops: {1: {dev: d0}, 2: {blackhole: true}, 3: {dev: eth0.5}, 4: {group: [{id: 1}]}, 5: {group: [{id: 1}, {id: 3}]}}
 """
 SEVERAL = "{to: 198.51.100.0/24, nexthops: [{via: 192.168.7.8, dev: %s}, {via: 192.168.7.9, dev: %s}]}"
 DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
@@ -146,12 +150,32 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
             "",
             id="table_with_a_longer_one_by_the_same_link",
         ),
+        pytest.param(
+            "",
+            "{to: 0.0.0.0/0, dev: eth0.5, table: 9, metric: 9}, {to: 0.0.0.0/0, dev: d0, table: 9, metric: 5}",
+            "{pref: 9, lookup: 9}",
+            "create rule",
+            id="table_with_a_better_one",
+        ),
+        pytest.param(
+            "",
+            "{to: 0.0.0.0/0, dev: d0, table: 9, metric: 9}, {to: 0.0.0.0/0, dev: eth0.5, table: 9, metric: 5}",
+            "{pref: 9, lookup: 9}",
+            "",
+            id="table_with_a_worse_one",
+        ),
         pytest.param("", "{to: 0.0.0.0/0, type: throw, table: 9}", "{pref: 9, lookup: 9}", "", id="back_from_a_table"),
         pytest.param("", "", "{pref: 9, fwmark: 7, action: prohibit}", "", id="rule_for_a_mark"),
         pytest.param("", "", "{pref: 9, iif: d0, action: prohibit}", "", id="rule_for_what_comes_in"),
         pytest.param("", "", "{pref: 9, oif: d0, action: prohibit}", "", id="rule_for_who_is_bound"),
         pytest.param("", SEVERAL % ("d0", "d0"), "", "create route", id="several_ways"),
         pytest.param("", SEVERAL % ("d0", "eth0.5"), "", "", id="several_ways_one_of_them_the_same"),
+        pytest.param("", "{to: 198.51.100.0/24, nhid: 1}", "", "create route", id="by_a_nexthop"),
+        pytest.param("", "{to: 198.51.100.0/24, nhid: 2}", "", "create route", id="by_a_nexthop_to_nowhere"),
+        pytest.param("", "{to: 198.51.100.0/24, nhid: 3}", "", "", id="by_a_nexthop_on_the_same_link"),
+        pytest.param("", "{to: 198.51.100.0/24, nhid: 4}", "", "create route", id="by_a_group_of_nexthops"),
+        pytest.param("", "{to: 198.51.100.0/24, nhid: 5}", "", "", id="by_a_group_with_one_on_the_same_link"),
+        pytest.param("", "{to: 198.51.100.0/24, nhid: 9}", "", "", id="by_a_nexthop_of_others"),
         pytest.param("", "{family: mpls, to: 100, dev: d0}", "", "", id="label"),
         pytest.param("", "", "{pref: 9, to: 198.51.100.9/32, action: prohibit}", "create rule", id="rule_to_nowhere"),
         pytest.param("", "", "{pref: 32765, action: prohibit}", "create rule", id="last_rule_before_that_of_the_table"),
@@ -163,7 +187,7 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
 def test_plan_that_would_lead_a_session_elsewhere_is_refused(
     desk: Desk, on_dummy: str, route: str, rule: str, cut: str
 ) -> None:
-    desk.kernel = FakeKernel(UPLINK)
+    desk.kernel = FakeKernel(UPLINK, foreign=[Object("nexthop", (9,), {"family": "inet", "blackhole": True})])
     desk.kernel.ways = {"198.51.100.9": Route("eth0.5", "192.168.7.2"), "192.0.2.1": Route("eth0.5", "192.168.7.2")}
     desk.wants(KEPT % (on_dummy, ", ".join(filter(None, (DEFAULT, route))), rule))
     engine = Engine(desk.paths, session=Session("198.51.100.9", "192.168.7.2"), connect=lambda _netns: desk.kernel)
@@ -175,14 +199,26 @@ def test_plan_that_would_lead_a_session_elsewhere_is_refused(
         engine.apply()
 
 
-def test_filtering_of_vlans_under_a_tagged_way_is_refused(desk: Desk) -> None:
-    bridge = Object("link", ("br0",), {"kind": "bridge", "up": True, "group": 0x4E470000, "mtu": 1500})
+@pytest.mark.parametrize(
+    ("has", "said", "way", "cut"),
+    [
+        pytest.param({}, "vlan_filtering: true", "br0.5", True, id="tagged"),
+        pytest.param({"vlan_default_pvid": 1}, "vlan_filtering: true", "br0", False, id="untagged"),
+        pytest.param({"vlan_default_pvid": 0}, "vlan_filtering: true", "br0", True, id="without_a_default"),
+        pytest.param({"vlan_filtering": True}, "vlan_default_pvid: 7", "br0", True, id="another_default"),
+        pytest.param({"vlan_filtering": False}, "vlan_default_pvid: 7", "br0", False, id="default_of_no_use"),
+    ],
+)
+def test_filtering_of_vlans_that_keeps_back_what_a_way_sends_is_refused(
+    desk: Desk, has: dict[str, Value], said: str, way: str, cut: bool
+) -> None:
+    bridge = Object("link", ("br0",), {"kind": "bridge", "up": True, "group": 0x4E470000, "mtu": 1500, **has})
     uplink = [Object("link", ("eth1",), {"kind": "", "up": True, "group": 0, "mtu": 1500, "master": "br0"})]
     vlan = UPLINK[1]._replace(key=("br0.5",), attrs={**UPLINK[1].attrs, "link": "br0"})
     desk.kernel = FakeKernel([bridge, vlan], foreign=uplink)
-    desk.kernel.ways = {"192.0.2.1": Route("br0.5")}
-    desk.wants("links: {br0: {kind: bridge, vlan_filtering: true}, br0.5: {}}")
-    with pytest.raises(GuardError, match="change bridge br0"):
+    desk.kernel.ways = {"192.0.2.1": Route(way)}
+    desk.wants(f"links: {{br0: {{kind: bridge, {said}}}, br0.5: {{}}}}")
+    with pytest.raises(GuardError, match="change bridge br0") if cut else nullcontext():
         desk.engine.apply()
 
 

@@ -214,7 +214,10 @@ BOND = "links: {bond0: {kind: bond, ports: [%s]%s}, eth1: {%s}, eth2: {%s}}"
         pytest.param(("eth1, eth2", "", "up: false", ""), {}, [], id="one_is_down"),
         pytest.param(("eth2", "", "master: null", ""), {"up": False}, ["eth1"], id="the_other_is_down"),
         pytest.param(("eth2", "", "master: null", ""), {"carrier": False}, ["eth1"], id="the_other_has_no_carrier"),
-        pytest.param(("eth2", ", min_links: 2", "master: null", ""), {}, ["eth1"], id="the_other_is_too_few"),
+        pytest.param(("eth2", ", min_links: 2", "master: null", ""), {}, ["bond0", "eth1"], id="the_other_is_too_few"),
+        pytest.param(("eth1, eth2", ", min_links: 2", "", ""), {}, [], id="two_are_enough"),
+        pytest.param(("eth1, eth2", ", min_links: 3", "", ""), {}, ["bond0"], id="two_are_too_few"),
+        pytest.param(("eth1, eth2", ", min_links: 2", "", ""), {"carrier": False}, ["bond0"], id="one_is_too_few"),
         pytest.param(("eth1", "", "up: false", "master: null"), {}, ["eth1", "eth2"], id="neither_stays"),
         pytest.param(("", "", "master: null", "master: null"), {}, ["eth1", "eth2"], id="both_leave"),
         pytest.param(("eth1, eth2", ", up: false", "", ""), {}, ["bond0"], id="bond_itself"),
@@ -225,13 +228,34 @@ def test_bond_goes_on_with_another_port(
     desk: Desk, way: str, said: tuple[str, ...], other: dict[str, Value], cut: list[str]
 ) -> None:
     there = [
-        link("bond0", "bond", group=GROUP_BASE),
+        link("bond0", "bond", group=GROUP_BASE, mode="802.3ad"),
         link("bond0.5", "vlan", link="bond0", id=5),
         link("eth1", master="bond0", carrier=True),
         link("eth2", "", master="bond0", **{"carrier": True, **other}),
     ]
     told = refused(desk, there, Route(way, LOCAL, 254, 16), BOND % said)
     assert [name for name in ("bond0", "eth1", "eth2") if f"--allow {name} " in told] == cut
+
+
+def test_bond_without_lacp_needs_one_port(desk: Desk) -> None:
+    there = [
+        link("bond0", "bond", group=GROUP_BASE, mode="active-backup", min_links=2),
+        *(link(name, master="bond0", carrier=True) for name in ("eth1", "eth2")),
+    ]
+    assert refused(desk, there, Route("bond0", LOCAL, 254, 16), BOND % ("eth1, eth2", "", "up: false", "")) == ""
+
+
+@pytest.mark.parametrize(("off", "cut"), [(("eth1",), []), (("eth1", "eth2"), ["eth1", "eth2"])])
+def test_port_of_a_team_that_is_not_used_any_more(desk: Desk, off: tuple[str, ...], cut: list[str]) -> None:
+    names = ("eth1", "eth2")
+    there = [
+        link("team0", "team", group=GROUP_BASE),
+        *(link(name, master="team0", carrier=True).having({"port.team_enabled": True}) for name in names),
+    ]
+    ports = ", ".join(f"{name}: {{port: {{team_enabled: {'false' if name in off else 'true'}}}}}" for name in names)
+    text = f"links: {{team0: {{kind: team, ports: [eth1, eth2]}}, {ports}}}"
+    told = refused(desk, there, Route("team0", LOCAL, 254, 16), text)
+    assert [name for name in names if f"--allow {name} " in told] == cut
 
 
 def test_what_goes_by_a_port_itself_does_not_go_on_by_its_bond(desk: Desk) -> None:

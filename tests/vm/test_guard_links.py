@@ -78,6 +78,16 @@ _VXLAN = "type vxlan id 5 dstport 4789 dev eth1"
 _VETH = f"{on('v0', 'type veth peer name v1', '-')}\n{over_bridge('v1', 'eth1')}"
 _BRIDGE = f"{over_bridge('eth1')}\n-n {_HERE} address add {LOCAL}/8 dev br0\n-n {_THERE} address add {PEER}/8 dev eth1"
 _FORGOTTEN = ("bridge", "-n", _HERE, "fdb", "flush", "dev", "br0", "nopermanent")
+_OTHER_END = f"-n {_THERE} address add {PEER}/8 dev eth1"
+_BOND = f"""\
+-n {_HERE} link add bond0 type bond mode 802.3ad miimon 100
+-n {_HERE} address add {LOCAL}/8 dev bond0
+-n {_HERE} link set eth1 down
+-n {_HERE} link set eth1 master bond0
+-n {_HERE} link set bond0 up
+{_OTHER_END}"""
+_TEAMING = f"kind: team, mode: roundrobin, up: true, ports: [eth1], addresses: [{LOCAL}/8]"
+_TEAM = f"links: {{t: {{{_TEAMING}}}, eth1: {{port: {{%s}}}}}}"
 _PORTS = "br0: {kind: bridge, ports: [%s]}"
 CASES = {
     "no_peer_of_wireguard": Case(wireguard(0, None), "wg0", now=wireguard(0, 1)),
@@ -105,6 +115,16 @@ CASES = {
     "locked_port": Case(
         f"links: {{{_PORTS % 'eth1'}, eth1: {{port: {{locked: true}}}}}}", "eth1", _BRIDGE, later=_FORGOTTEN
     ),
+    "filtering_without_a_default_vlan": Case(
+        "links: {br0: {kind: bridge, vlan_filtering: true}}", "br0",
+        f"{_BRIDGE}\n-n {_HERE} link set br0 type bridge vlan_default_pvid 0",
+    ),
+    "default_vlan_of_a_bridge": Case(
+        "links: {br0: {kind: bridge, vlan_default_pvid: 0}}", "br0",
+        f"{_BRIDGE}\n-n {_HERE} link set br0 type bridge vlan_filtering 1",
+    ),
+    "links_that_a_bond_needs": Case("links: {bond0: {kind: bond, min_links: 2}}", "bond0", _BOND),
+    "port_of_a_team": Case(_TEAM % "team_enabled: false", "eth1", _OTHER_END, now=_TEAM % ""),
     "neighbour": Case(
         f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09'}}]", "eth1",
         f"-n {_HERE} address add {LOCAL}/8 dev eth1\n-n {_THERE} address add {PEER}/8 dev eth1",
@@ -156,6 +176,7 @@ def test_what_is_refused_would_end_the_session(server: socket.socket, tmp_path: 
     ip(case.setup)
     if case.now:
         engine_in(_HERE, tmp_path, case.now).apply()
+    if "wireguard" in case.now:
         engine_in(_THERE, tmp_path, wireguard(1, 0)).apply()
     assert any(reaches(server) for _ in range(_TRIES)), "nothing came before"
     engine = engine_in(_HERE, tmp_path, case.then)

@@ -24,7 +24,7 @@ from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
 # With one of these nothing goes through a link any more.
-_SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False}
+_SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False, "port.team_enabled": False}
 _OPEN = "forwarding"
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
 
@@ -39,7 +39,6 @@ class Carried:
         self._carriers: dict[str, list[Way]] = {}
         self._sources: dict[str, list[Way]] = {}
         self._nexthops: dict[Value, Way] = {}
-        self._spare: set[Value] = set()  # members of a group that can go, for there are others
         self._tables: dict[tuple[Value, Value], str] = {
             (way.family, way.route.table): way.link for way in reversed(ways) if way.to
         }
@@ -56,9 +55,7 @@ class Carried:
             if way.to and not used.length:
                 followed = self._followed.get((way.family, used.table), 0)
                 self._followed[way.family, used.table] = max(used.metric, followed)
-            members = _members(around, used.nexthop)
-            self._nexthops.update(dict.fromkeys((used.nexthop, *members), way))
-            self._spare.update(members if len(members) > 1 else ())
+            self._nexthops.update(dict.fromkeys((used.nexthop, *_members(around, used.nexthop)), way))
         self._ways = ways
         self._vlans: dict[tuple[Way, str], frozenset[Value]] = {}  # in which a way goes through a bridge, if known
         by_port: dict[tuple[str, str], list[Way]] = {}
@@ -97,8 +94,7 @@ class Carried:
         if obj.cls == "route" and (link := self._rerouted(step)):
             return link, "the default route"
         if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
-            spare = step.op is Op.DELETE and obj.key[0] in self._spare
-            return (way.link, way.whose) if leads_away(step) and not spare else None
+            return (way.link, way.whose) if leads_away(step) else None
         return self._misdirected(step) if obj.cls == "neighbour" else self._interrupted(step)
 
     def _is_back_at_once(self, address: Object) -> bool:
@@ -142,9 +138,11 @@ class Carried:
         elif obj.cls != "link" or step.op is Op.CREATE:
             cut = []
         elif self._severs(step):
-            spared = self._through_bonds.get(obj.name, [])
-            cut = [way for way in ways if way not in spared or not self._goes_on_without(obj.name)]
-            cut += self._homeless(step)
+            through = self._through_bonds.get(obj.name, [])
+            spared = through if through and self._has_ports(self._links[obj.key].attrs["master"]) else []
+            cut = [way for way in ways if way not in spared] + self._homeless(step)
+        elif "min_links" in step.attrs and not self._has_ports(obj.name):
+            cut = ways
         else:
             cut = [way for way in ways if misses_far_end(step, way.to)]
         return (obj.name, cut[0].whose) if cut else None
@@ -179,24 +177,21 @@ class Carried:
     def _is_teaming(self, name: str) -> bool:
         return kind_of(self._links.get((name,))) in TEAMING
 
-    def _goes_on_without(self, port: str) -> bool:
-        """Whether the bond or team of a port has others left, which have a carrier."""
-        master = self._links[port,].attrs.get("master")
-        bond = self._plan_of.get(str(master), self._links[master,])
+    def _has_ports(self, name: Value) -> bool:
+        """Whether a bond or team has ports enough left that have a carrier; with LACP it may need several."""
+        bond = self._plan_of.get(str(name), self._links[name,])
         staying = (
-            link
-            for link in self._links.values()
-            if link.attrs.get("master") == master and link.name not in self._severed
+            link for link in self._links.values() if link.attrs.get("master") == name and link.name not in self._severed
         )
         carrying = sum(bool(link.attrs.get("up")) and link.attrs.get("carrier") is not False for link in staying)
-        least = bond.attrs.get("min_links") or 1
-        return isinstance(least, int) and carrying >= least
+        least = bond.attrs.get("min_links") if bond.attrs.get("mode") == "802.3ad" else 1
+        return carrying >= (least if isinstance(least, int) and least else 1)
 
     @cached_property
     def _plan_of(self) -> dict[str, Object]:
-        """Links as they are to be, of those that change."""
-        steps = singles(self._plan.steps)
-        return {step.object.name: step.after for step in steps if step.object.cls == "link" and step.after}
+        """Links as they are to be, of those that change: files leave open what they keep."""
+        links = ((step.before, step.after) for step in singles(self._plan.steps) if step.object.cls == "link")
+        return {then.name: now.having(then.attrs) if now else then for now, then in links if then}
 
     @cached_property
     def _severed(self) -> frozenset[str]:
@@ -263,10 +258,11 @@ class Carried:
             return True
         if any(attrs.get(name) is value for name, value in _SEVERING.items()) or self._shuts(step):
             return True
+        then = self._plan_of[step.object.name].attrs
         if attrs.get("vlan_filtering"):
             # Without a tag everything is in the default VLAN; with one it needs a VLAN on every port.
-            return step.object.name in self._tagged or not step.object.attrs.get("vlan_default_pvid", 1)
-        return "vlan_default_pvid" in attrs and bool(step.object.attrs.get("vlan_filtering"))
+            return step.object.name in self._tagged or not then.get("vlan_default_pvid", 1)
+        return "vlan_default_pvid" in attrs and bool(then.get("vlan_filtering"))
 
     def _shuts(self, step: Step) -> bool:
         """Whether a setting of a bridge's port keeps back what goes through it."""

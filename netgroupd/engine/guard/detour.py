@@ -8,7 +8,7 @@ marks, users or sockets is taken not to mean these packets.  Those in a VRF are
 led to its table by the rule that the kernel makes with the first VRF, or one like it.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -165,15 +165,22 @@ class Detours:
         attrs = route.attrs
         if attrs.get("type", "unicast") != "unicast":
             return True
-        hops = attrs.get("nexthops") or (attrs,)
-        assert isinstance(hops, tuple)
-        return all(self._link_of(hop, way.vrf) not in ("", way.link) for hop in hops if isinstance(hop, Mapping))
+        hops = self._hops(attrs)
+        return all(hop.get("blackhole") or self._link_of(hop, way.vrf) not in ("", way.link) for hop in hops)
 
-    def _link_of(self, hop: Mapping[str, Value], vrf: str) -> str:
+    def _hops(self, way: Attrs) -> Iterator[Attrs]:
+        """Where a route, or one of several ways or members, leads in the end; nothing for what no file says."""
+        if number := way.get("nhid") or way.get("id"):
+            nexthop = self._goal.of("nexthop").get((number,))
+            yield from self._hops(nexthop.attrs) if nexthop else (NOTHING,)
+        elif several := (*records(way, "nexthops"), *records(way, "group")):
+            for one in several:
+                yield from self._hops(one)
+        else:
+            yield way
+
+    def _link_of(self, hop: Attrs, vrf: str) -> str:
         """The link that a hop leaves by, "" where nothing tells."""
-        if hop.get("nhid"):
-            nexthop = self._goal.of("nexthop").get((hop["nhid"],))
-            hop = nexthop.attrs if nexthop else NOTHING
         if hop.get("dev"):
             return str(hop["dev"])
         via = str(hop.get("via") or "")
@@ -215,7 +222,9 @@ class Detours:
         table = attrs.get("lookup")
         if not isinstance(table, int) or table == way.route.table:
             return False
-        found = max(self._routes(table, way), key=lambda route: _length(route.key[2]), default=None)
+        found = max(
+            self._routes(table, way), key=lambda route: (_length(route.key[2]), -_number(route.key[4])), default=None
+        )
         hidden = attrs.get("suppress_prefixlength")
         if found is None or (isinstance(hidden, int) and _length(found.key[2]) <= hidden):
             return False
