@@ -137,7 +137,7 @@ class Remote:
         except GLib.Error as error:
             raise NetgroupError(f"the system bus, and by it the daemon, cannot be had: {error.message}") from None
         self._connection.set_exit_on_close(False)  # whoever asked is told in a sentence
-        self.reloaded = ""  # the job of a reload that has ended: how, the daemon's journal says
+        self.reloaded = ""  # the job of a reload that has failed: how, the daemon's journal says
 
     def check(self) -> Answer:
         """Of how many files a configuration is that can be used, and its warnings."""
@@ -185,14 +185,19 @@ class Remote:
     def reload(self) -> Answer:
         """Apply the configuration as ``systemctl reload`` does."""
 
-        def ended(*job: Any) -> None:
-            self.reloaded = job[5].unpack()[0]
+        failed: dict[tuple[str, str], str] = {}
+
+        def changed(*arguments: Any) -> None:
+            properties = arguments[5].unpack()[1]
+            if "Error" in properties:
+                failed[properties["Error"], properties["Result"]] = arguments[2]
 
         with own_loop() as loop:
-            watch = self._subscribe(MANAGER, "JobEnded", ROOT, ended)
+            watch = self._subscribe(_PROPERTIES, "PropertiesChanged", None, changed)
             try:
                 return self._outcome(loop, ROOT, MANAGER, "Reload")
-            except RemoteError as error:  # its job is the last that has ended
+            except NetgroupError as error:  # of its job, or of none: the daemon may have gone
+                self.reloaded = failed.get((error.dbus_name, str(error)), "")
                 raise self._whole(error, self.reloaded) from None
             finally:
                 self._connection.signal_unsubscribe(watch)
@@ -300,7 +305,7 @@ class Remote:
         answer: Answer = json.loads(outcome.unpack()[0])
         return answer
 
-    def _whole(self, error: RemoteError, job: str) -> NetgroupError:
+    def _whole(self, error: NetgroupError, job: str) -> NetgroupError:
         """The error of ``job`` as it would be here: each refusal of the kernel with its number."""
         if error.dbus_name != KernelError.dbus_name or not job:
             return error

@@ -15,7 +15,7 @@ import pytest
 from netgroupd.errors import ConfigError, KernelError, NetgroupError, Problem, Refusal
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
-from tests.service.conftest import PrivateBus, answers, refused
+from tests.service.conftest import PrivateBus, answers, jobs, refused
 from tests.service.fake import FakeEngine
 from tests.waiting import eventually
 
@@ -45,6 +45,33 @@ def test_reload_that_systemd_runs_says_what_the_daemon_does_not(
     bus.refuse("org.netgroup1")
     want = "error: the policy of the system bus does not let this user ask the daemon\n"
     assert _failing("reload") == (1, "", want)
+
+
+def test_reload_that_systemd_runs_takes_no_other_change_that_has_ended_meanwhile_for_its_own(
+    remote: Remote, bus: PrivateBus, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = threading.Event(), threading.Event()
+    turns = iter((first, second))
+
+    def refuse(*_: object, **__: object) -> None:
+        next(turns).wait(20)
+        raise ConfigError([Problem("a.yaml", 1, 3, "wrong")])
+
+    monkeypatch.setenv("MAINPID", str(os.getpid()))
+    monkeypatch.setattr(engine, "apply", refuse)
+    caller, watcher = threading.Thread(target=lambda: refused(lambda: remote.apply({}))), bus.connect()
+    caller.start()
+    eventually(lambda: len(jobs(watcher)) == 2)  # the start's, and this one
+    with subprocess.Popen([*NETGROUPCTL, "reload"], stderr=subprocess.PIPE, text=True) as command:
+        eventually(lambda: len(jobs(watcher)) == 3)
+        first.set()
+        caller.join(20)
+        bus.stop()
+        told = command.communicate(timeout=20)[1]
+    second.set()
+    bus.start()
+    eventually(lambda: answers(bus))
+    assert (command.returncode, told.partition(",")[0]) == (1, "error: the system bus has gone")
 
 
 def test_file_that_is_no_file_does_not_stop_who_tells_of_it(
