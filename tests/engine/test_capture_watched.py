@@ -24,3 +24,10 @@ def test_what_programs_watch_over_is_left_out_and_told(cls: str, protocol: int, 
     text = captured(State((CARD, Object(cls, key, {**attrs, UNOWNED: protocol}))), {}, {})
     assert ("as routing daemons do" in text) is left_out
     assert bool(desired(text, known=("v0",)).state.of(cls)) is not left_out
+
+
+def test_age_that_bridges_do_not_tell_for_now_is_told_of() -> None:
+    ages = {"br1": None, "br2": None, "br3": 60000}
+    bridges = [Object("link", (name,), {"kind": "bridge", "ageing_time": age}) for name, age in ages.items()]
+    [told] = [line for line in captured(State(bridges), {}, {}).splitlines() if "ageing_time of" in line]
+    assert told.endswith("in a minute they do): ageing_time of br[1-2]")

@@ -12,7 +12,7 @@ from netgroupd.engine.capture.given import as_given
 from netgroupd.engine.capture.keys import keyed, secured
 from netgroupd.engine.capture.leading import led
 from netgroupd.engine.capture.macs import chosen_macs
-from netgroupd.engine.capture.names import nameable, writable
+from netgroupd.engine.capture.names import nameable, untold_ages, writable
 from netgroupd.engine.capture.order import as_added, in_order
 from netgroupd.engine.capture.settings import of_drivers, settings_of
 from netgroupd.engine.capture.tc import action_rows, sayable, tc_rows
@@ -60,7 +60,7 @@ def captured(
     actual, comments = sayable(actual)
     actual, keys = keyed(actual)
     shared = settings_of(actual).get("", {})
-    outside = untold_trees(actual)
+    outside = [*untold_trees(actual), *untold_ages(actual)]
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
         ("links", _blocks(_rows_of_links(actual, usual, group_names))),

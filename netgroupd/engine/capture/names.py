@@ -22,6 +22,7 @@ from netgroupd.model.token import NONE
 from netgroupd.model.value import NO_MAC, Value, split_prefix
 from netgroupd.plan.absent import network_of, networks_of
 from netgroupd.plan.compare import UNOWNED, UNSAID, kind_of
+from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import title
 from netgroupd.plan.readdressed import is_by_kernel
 from netgroupd.plan.stranded import Stranded
@@ -30,6 +31,7 @@ _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a
 _WITH_TEXTS = ("link", "address")
 _BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "mst", "vf")
 _WATCHED = ("address", "fdb", "neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
+_AGE = "ageing_time"  # of what a bridge has learnt
 _OF_CONTROL_PLANES = ("fdb", "neighbour")
 _FROM = " from "  # in the destination of a route that is for packets from there
 
@@ -80,6 +82,14 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     told |= {why: {f"{called(obj.cls)} {' '.join(title(obj))}" for obj in found} for why, found in others.items()}
     comments += [f"# left out ({why}): {_listed(names)}\n" for why, names in told.items() if names]
     return _without(actual, unnamed, left_out), comments
+
+
+def untold_ages(actual: State) -> list[str]:
+    """A comment on the bridges that forget addresses sooner for a while, and do not tell when they do otherwise."""
+    links = actual.of("link").values()
+    names = fold_names(link.name for link in links if link.attrs.get(_AGE, _AGE) is None)
+    why = "these bridges do not tell it while their topology changes; in a minute they do"
+    return [f"# left out ({why}): {_AGE} of {', '.join(names)}\n"] if names else []
 
 
 def _is_watched(obj: Object) -> bool:
