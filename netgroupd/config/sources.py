@@ -10,6 +10,7 @@ written is refused, as is one that is reached through a link to elsewhere.
 
 import os
 import stat
+import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
@@ -26,6 +27,8 @@ _LOOKALIKES = (".yml", ".mak", ".json")
 # The daemon may do no more than what the rights say; root, who checks, may.
 _CLOSED = "cannot be read: its owner has no right to"
 _EXCHANGED = "its files could be exchanged; give it to root and take the right to write from others"
+_SETTLED_S = 0.03  # without a change, until a file is whole
+_LOOKS = 30
 _LISTED = stat.S_IRUSR | stat.S_IXUSR
 
 
@@ -170,6 +173,7 @@ def read_text(path: Path, *, roots: Sequence[Path], trust: Trust) -> str:
         if objection := trust.objection(status):
             hint = "a template is code: it must belong to root (chown root) and be writable by nobody else (chmod go-w)"
             raise _refuse(path, f"the file {objection}", hint)
+        status = _settled(descriptor)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read()
         if _version(os.fstat(descriptor)) != _version(status):
@@ -187,6 +191,22 @@ def _objection_below(places: Collection[Path], target: Path, trust: Trust) -> st
             if objection := trust.objection(folder.stat()):
                 return f"the directory {folder} {objection}"
     return ""
+
+
+def _settled(descriptor: int) -> os.stat_result:
+    """The status of a file of which nobody writes more, as far as its age tells.
+
+    Most programs empty a file and then write it in pieces: what is there between two of them may be a
+    configuration too, of less, or of nothing.
+    """
+    status = os.fstat(descriptor)
+    for _ in range(_LOOKS):
+        age_s = time.time() - status.st_mtime
+        if not 0 <= age_s < _SETTLED_S:
+            break
+        time.sleep(_SETTLED_S - age_s)
+        status = os.fstat(descriptor)
+    return status
 
 
 def _version(status: os.stat_result) -> tuple[int, int]:

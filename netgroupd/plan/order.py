@@ -8,6 +8,7 @@ but for sorting by depth, which is at most a handful.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from netgroupd.plan.bridge_vlan import SNOOPING, apart, bridge_in
 from netgroupd.plan.compare import in_the_end, kind_of
 from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
-from netgroupd.plan.fate import carried_down
+from netgroupd.plan.fate import TEAMING, carried_down
 from netgroupd.plan.narrowed import is_still_small, outgrown, sized_by_ports
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
@@ -37,7 +38,8 @@ from netgroupd.plan.without_mac import bare, made_late, nameless, secured
 _KNOWN = frozenset(PHASES)
 QUEUES = frozenset({"qdisc", "tclass"})
 _CREATING = frozenset({"create links", "create links of bridges"})
-UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links"})
+# A bond that comes to a bridge has the MAC of its ports by then, or the bridge could have the one before for a moment.
+UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links", "enslave links"})
 
 
 class Stage(NamedTuple):
@@ -227,7 +229,7 @@ class _Cut:
         if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
             del riding["protodown"]
         master = riding.get("master")
-        if name in self.above.ports:
+        if name in self.above.ports or self._has_ports_first(want):
             entering = Step(Op.CHANGE, want, want, {"master": riding.pop("master")}, step.why)
             self.phases["enslave links"] += self.above.told(entering)
         if name in self.along:
@@ -246,6 +248,16 @@ class _Cut:
             self._watch_port(want, want, str(master))
         if up:
             self._raise(name, want, want)
+
+    def _has_ports_first(self, link: Object) -> bool:
+        """Whether a new link gets ports, and with them its MAC, before a bridge that is there gets it."""
+        if kind_of(link) not in TEAMING or kind_of(self.haves.get((link.attrs.get("master"),))) != "bridge":
+            return False
+        return link.name in self._masters
+
+    @cached_property
+    def _masters(self) -> frozenset[Value]:
+        return frozenset([link.attrs.get("master") for link in self.wants.values()])
 
     def _raise(self, name: str, before: Object, want: Object) -> None:
         self.raised.add(name)

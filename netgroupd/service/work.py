@@ -97,6 +97,7 @@ class Worker:
     def __init__(self, name: str, longest: int) -> None:
         self._longest = longest
         self._waiting: dict[object, deque[_Task]] = {}
+        self._served: object = None  # whose is being done, or was last
         self._come = threading.Condition()
         start_thread(name, self._run)
 
@@ -107,11 +108,13 @@ class Worker:
     def _next(self) -> _Task:
         with self._come:
             self._come.wait_for(lambda: self._waiting)
-            who = next(iter(self._waiting))
-            tasks = self._waiting.pop(who)
+            if self._served in self._waiting:  # behind all who came meanwhile
+                self._waiting[self._served] = self._waiting.pop(self._served)
+            self._served = next(iter(self._waiting))
+            tasks = self._waiting[self._served]
             task = tasks.popleft()
-            if tasks:
-                self._waiting[who] = tasks  # behind all others
+            if not tasks:
+                del self._waiting[self._served]
             return task
 
     def _put(self, task: _Task, who: object) -> None:

@@ -2,6 +2,7 @@
 """Which files are read, in which order, and which are refused."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -186,6 +187,20 @@ def test_file_that_is_written_while_it_is_read_is_refused(etc: Path, monkeypatch
 
     monkeypatch.setattr(os, "fstat", written)
     assert problems_of(etc) == [f"{etc}/10-a.yaml:1:1: was written while it was read; try again when it is complete"]
+
+
+def test_file_that_is_about_to_be_written_is_waited_for(etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = etc / "10-a.yaml"
+    file.write_text("")
+    pieces = ["links: {}\n", "routes: []\n"]
+
+    def write(_seconds: float) -> None:
+        with file.open("a") as opened:
+            opened.write(pieces.pop(0))
+
+    monkeypatch.setattr(time, "time", lambda: file.stat().st_mtime + (0.01 if pieces else 1))
+    monkeypatch.setattr(time, "sleep", write)
+    assert texts_of(etc) == ["links: {}\nroutes: []\n"]
 
 
 def test_files_that_a_link_exchanges_while_they_are_read_are_refused(tmp_path: Path, etc: Path) -> None:

@@ -209,6 +209,11 @@ class Life:
         at = self._rng.randrange(40)
         self.doing = f"be killed at {at}\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
+        try:
+            told = self._engine(goal).diff()  # what it may take along until then
+        except ConfigError as error:
+            self.refused.append(str(error))
+            return
         engine = self._hosts.engine("here", text(goal), partial(stumbling, at, killing=True))
         came_to = apart(lambda: engine.apply(allow=_everything(goal)))
         if not came_to:
@@ -217,6 +222,12 @@ class Life:
         if came_to == KILLED:
             self.done["killed"] += 1
             plan = self._engine(goal).rollback(allow=_everything(goal)).plan
+            plan = plan._replace(
+                gone=plan.gone | told.gone,
+                cycled=plan.cycled | told.cycled,
+                emptied=plan.emptied | told.emptied,
+                warnings=(*plan.warnings, *told.warnings),
+            )
             self._kept(theirs, plan, refused=True)
         same(before, self._seen(self._config, goal))
 

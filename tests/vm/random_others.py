@@ -338,8 +338,8 @@ class _Reasons:
             return self._excuse_l3(key, on)
         if self._refused:
             return cls in _ON_LINKS and not self._gone.isdisjoint(on)
-        if cls == "master":
-            return self._before[key] in self._gone and on[0] in self._released | self._gone
+        if cls == "master" and on[0] not in self._gone:
+            return self._before[key] in self._gone and on[0] in self._released
         if (cls == "link" and on[0] in self._cut_off) or (cls in _IN_BRIDGES and self._is_elsewhere(on[0])):
             return True
         return not self._gone.isdisjoint(on) or (_CLASSES.get(cls, ""), on[0]) in self._deleted

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.vm.hosts import EngineIn, here
+from tests.vm.witness import Witness
 
 pytestmark = pytest.mark.vm("stock")
 
@@ -64,3 +65,22 @@ def test_ports_of_a_bond_swap_their_queues(engine_in: EngineIn, after: tuple[int
     assert not engine.diff().steps
     engine.rollback(1)
     assert "queue_id 1" in here("ip -d link show t0")
+
+
+@pytest.mark.parametrize("kind", ["bond", "team"])
+@pytest.mark.parametrize("there", [False, True], ids=["made", "there"])
+def test_bridge_has_the_mac_of_its_ports_all_the_time(engine_in: EngineIn, kind: str, there: bool) -> None:
+    bond = f"b0: {{kind: {kind}%s}}"
+    text = """links:
+      br: {kind: bridge}
+      t0: {kind: dummy, master: br, mac: "fe:ff:ff:ff:ff:f0"}
+      t1: {kind: dummy, mac: "fe:ff:ff:ff:ff:f8"%s}
+      %s
+    """
+    engine_in("here", text % ("", bond % "" if there else "")).apply()
+    engine = engine_in("here", text % (", master: b0", bond % ", master: br"))
+    with Witness("here") as witness:
+        engine.apply()
+        assert not [one for one in witness.disturbed() if one.link == "br"]
+    assert not engine.diff().steps
+    engine.rollback(0)
