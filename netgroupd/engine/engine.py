@@ -18,7 +18,6 @@ from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.kept.lost import add_lost
-from netgroupd.engine.kept.lost_options import add_lost_options
 from netgroupd.engine.kept.replaced import Naming, Replaced
 from netgroupd.engine.kept.routes_beside import placed
 from netgroupd.engine.kept.snapshot import Snapshot
@@ -142,7 +141,6 @@ class Engine(Questions):
         shaking = felt(plan, actual.of("link"))
         add_lost(kernel, shaking, actual, self._applied_if_known, mine)
         plan = plan._replace(others=plan.others + settings_of_others(kernel, shaking))
-        add_lost_options(kernel, shaking, actual, mine.away)
         naming = None if mine.names_all(content) else Naming(desired.state, named_in(mine.named), mine.hooks)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(shaking, actual, kernel.usual, naming)
         begun, plan = self._opened(content, plan, replaced)

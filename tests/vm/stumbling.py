@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from netgroupd.engine.kept.lost_options import add_lost_options
+from netgroupd.engine.kept.lost import add_lost
 from netgroupd.engine.kept.routes_beside import placed
 from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Mine, look
@@ -91,7 +91,7 @@ def there_and_back(
     """Go to ``goal`` and put back what was there: then it is, and what is ``seen``; so it is when a step is refused."""
     before, mine = (there(kernel, goal), seen()), kernel.keep(goal)
     plan, actual = plan_now(kernel, goal, mine)
-    add_lost_options(kernel, plan, actual, mine.away)
+    add_lost(kernel, plan, actual, State, mine)
     snapshot = Snapshot.from_json(placed(kernel, Snapshot.of(plan, actual)).to_json())
     for nth in range(len(plan.steps) if refused else 0):
         kernel.stumbles_at = nth

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from netgroupd.engine.kept.lost_options import add_lost_options
+from netgroupd.engine.kept.lost import add_lost
 from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import look
 from netgroupd.engine.putting_back import put_back
@@ -222,12 +222,20 @@ def test_options_of_somebody_else_come_back_with_the_default_vlan(kernel: Stumbl
     goal = said("", more="vlan_default_pvid: 5")
     actual = look(kernel, goal, MINE)
     plan = plan_for(kernel, goal, actual, MINE)
-    add_lost_options(kernel, plan, actual, MINE.away)
+    add_lost(kernel, plan, actual, State, MINE)
     snapshot = Snapshot.of(plan, actual)
     become(kernel, goal)
     assert ("br", 1) not in bridge_tells("ip", "netns", "exec", "engine")
     put_back(kernel, snapshot, MINE)
     assert bridge_tells("ip", "netns", "exec", "engine")["br", 1]["mcast_last_member_count"] == 9
+
+
+def test_options_of_a_bridge_of_somebody_else_come_back_with_a_port(kernel: Stumbling) -> None:
+    ip("link add b9 type bridge vlan_filtering 1 mcast_vlan_snooping 1")
+    become(kernel, state_of("links: {p9: {kind: dummy, up: true, master: b9, vlans: [30]}}", {"b9"}))
+    ip("netns exec engine bridge vlan global set dev b9 vid 30 mcast_query_interval 700")
+    there_and_back(kernel, state_of("links: {p9: {kind: dummy, up: true, master: null}}"), seen, refused=True)
+    assert bridge_tells("ip", "netns", "exec", "engine")["b9", 30]["mcast_query_interval"] == 700
 
 
 def test_what_is_not_said_survives_that_all_leave_a_vlan(kernel: Stumbling) -> None:

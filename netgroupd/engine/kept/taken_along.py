@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the kernel may take along with what a plan says to it, for a snapshot to keep."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from netgroupd.model.beside import MACVLANS
 from netgroupd.model.kinds.macvlan import IPVLANS
@@ -9,7 +11,7 @@ from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
 from netgroupd.plan.carrier import losing_carrier, shaken_by
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.default_vlan import moved
+from netgroupd.plan.default_vlan import DEFAULT, moved
 from netgroupd.plan.fate import (
     TEAMING,
     carried_down,
@@ -34,6 +36,10 @@ from netgroupd.plan.vlan_global import bridge_of
 
 _UP: Attrs = {"up": True}
 _SHARING = IPVLANS | {*MACVLANS}
+_About: TypeAlias = defaultdict[str, list[Step]]
+"""The steps about each class."""
+_Row: TypeAlias = tuple[Iterable[str], object, Callable[[Object], object]]
+"""Classes, what something of them may go with, if there is any of that, and whether one does."""
 
 
 def may_take(step: Step) -> bool:
@@ -42,9 +48,12 @@ def may_take(step: Step) -> bool:
     return step.attrs != _UP and (made is None or made.cls != "link" or _is_shared(step, made))
 
 
-def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
+def taken_along(steps: Iterable[Step], actual: State) -> Iterator[tuple[str, Key]]:
     """What may be lost with links that are deleted, go down, change their master or lose IPv6."""
-    links = [step for step in steps if step.object.cls == "link"]
+    about: _About = defaultdict(list)
+    for step in steps:
+        about[step.object.cls].append(step)
+    links, rules = about["link"], about["filter"]
     deleted = {step.object.name for step in links if step.op is Op.DELETE}
     shaken = shaken_by(links)
     ports = [link for link in actual.of("link").values() if link.attrs.get("master") in deleted] if deleted else []
@@ -54,58 +63,101 @@ def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     leaving = (step.before.attrs.get("master") for step in links if step.before and step.object.name in shaken)
     for name in {*joining, *leaving}:
         if (link := actual.link(str(name))) and kind_of(link) in TEAMING:
-            yield link.cls, link.key
+            yield link[:2]
     carried = [name for name, _ in carried_down(list(shaken), actual.of("link"))] if shaken else []
     shaken.update(carried)
-    yield from ((link.cls, link.key) for link in ports)
+    yield from (link[:2] for link in ports)
     # They are not up again before the link below them is, and that may not be reached.
     yield from (("link", (name,)) for name in carried)
-    yield from (("neighbour", key) for key in forgotten(steps, actual))
-    yield from _sharing_a_mode(links, actual)
-    yield from _taken_vlans(steps, actual)
-    yield from (("fdb", key) for key in of_vlans(steps, actual.of("fdb")))
-    if states := actual.of("mst"):
-        disturbed = Disturbed(steps, actual)
-        yield from (("mst", key) for key, state in states.items() if state.name in disturbed)
-    prefs = {step.object.key[:2] for step in steps if step.object.cls == "rule"}
-    yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)
-    yield from _taken_options(steps, shaken, actual)
-    yield from _taken_functions(steps, actual)
-    going = {step.object.key for step in steps if step.object.cls == "address" and step.op is Op.DELETE}
-    bare = stripped(going, actual.of("address")) if going else set()  # those that come before may be refused
-    dark = losing_carrier(shaken, actual.of("link")) if actual.of("nexthop") else ()
-    yield from _taken_with_nexthops(steps, shaken.union(bare, dark), actual)
-    for cls in ("route", "neighbour") if bare else ():
-        found = actual.of(cls).items()
-        yield from ((cls, key) for key, obj in found if is_ipv4(obj) and bare.intersection(hangs_on(obj)))
-    yield from ((one.cls, one.key) for one in given_a_share(steps, actual))
-    doomed = [step.object for step in steps if step.op is Op.DELETE]
-    yield from _taken_with_qdiscs(doomed, actual)
-    yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
+    yield from (("neighbour", key) for key in forgotten(links, actual))
+    yield from (("bridge_vlan", key) for key in moved(links, actual))
+    yield from (("fdb", key) for key in of_vlans(about["fdb"], actual.of("fdb")))
+    yield from (one[:2] for one in given_a_share(about["tclass"], actual))
+    yield from (rule[:2] for rule in inside(_deleted(rules), actual.of("filter").values()))
     # One that is said again comes behind those that stay, and all that were behind it then behind that.
-    said = (step.object for step in steps if step.before and step.object.cls == "filter")
-    yield from ((rule.cls, rule.key) for rule in behind(said, actual))
-    if silent := muted(steps, actual.of("link")):
-        # One that speaks a protocol again begins with the settings of a new link.
-        afresh = {name for name, _ in silent}
-        yield from (
-            (obj.cls, obj.key)
-            for obj in actual
-            if why_muted(obj, silent) or (obj.cls == "sysctl" and afresh.intersection(hangs_on(obj)))
-        )
-    if not shaken:
+    yield from (rule[:2] for rule in behind((step.object for step in rules if step.before), actual))
+    for rows in (_of_vlans, _by_nexthops, _on_qdiscs, _on_links):
+        for classes, goes, is_taken in rows(about, shaken, actual):
+            for cls in classes if goes else ():
+                yield from ((cls, key) for key, obj in actual.of(cls).items() if is_taken(obj))
+
+
+def _deleted(steps: Iterable[Step]) -> list[Object]:
+    return [step.object for step in steps if step.op is Op.DELETE]
+
+
+def _on_links(about: _About, shaken: set[str], actual: State) -> Iterator[_Row]:
+    cards = {step.object.name for step in about["sriov"]}
+    yield ("vf",), cards, lambda vf: vf.name in cards
+    # The ipvlans on one link share a mode, and the macvlans a limit.
+    changing = ((step, obj) for step in about["link"] for obj in (step.before, step.object) if obj)
+    lowers = {link.attrs.get("link") for step, link in changing if _is_shared(step, link)}
+    yield ("link",), lowers, lambda link: kind_of(link) in _SHARING and link.attrs.get("link") in lowers
+    prefs = {step.object.key[:2] for step in about["rule"]}
+    yield ("rule",), prefs, lambda rule: rule.key[:2] in prefs
+    bare = _bare(about, actual)
+    yield ("route", "neighbour"), bare, lambda obj: is_ipv4(obj) and bare.intersection(hangs_on(obj))
+    silent = muted((*about["link"], *about["sysctl"]), actual.of("link"))
+    yield ("address", "route", "neighbour", "token"), silent, lambda obj: why_muted(obj, silent)
+    # One that speaks a protocol again begins with the settings of a new link.
+    afresh = {name for name, _ in silent}
+    yield ("sysctl",), afresh, lambda setting: afresh.intersection(hangs_on(setting))
+    others = [cls for cls in actual.classes if cls != "link"]
+    yield others, shaken, lambda obj: obj.attrs.get("nhid") or shaken.intersection(hangs_on(obj))
+
+
+def _bare(about: _About, actual: State) -> set[str]:
+    """The links that may lose their last address of IPv4: those that come before it may be refused."""
+    going = {address.key for address in _deleted(about["address"])}
+    return stripped(going, actual.of("address")) if going else set()
+
+
+def _of_vlans(about: _About, shaken: set[str], actual: State) -> Iterator[_Row]:
+    links, vlans, options = about["link"], about["bridge_vlan"], about["vlan_global"]
+    disturbed = Disturbed((*links, *vlans, *options), actual)
+    yield ("mst",), True, lambda state: state.name in disturbed
+    # Those that are not the one of untagged packets any more, and that lose the VNI they are mapped to.
+    untagged = {step.object.name for step in vlans if step.attrs.get("pvid")}
+    yield ("bridge_vlan",), untagged, lambda vlan: vlan.name in untagged and vlan.attrs.get("pvid")
+    unmapped = {step.object.name for step in links if step.attrs.get("port.vlan_tunnel") is False}
+    yield ("bridge_vlan",), unmapped, lambda vlan: vlan.name in unmapped and "tunnel_id" in vlan.attrs
+    # Whether a limit on its groups is told at all, and taken, follows from what its bridge learns.
+    learning: set[object] = {step.object.name for step in links if not step.attrs.keys().isdisjoint(LEARNING)}
+    learning.update(step.object.key for step in options if SNOOPING in step.attrs)
+    yield ("bridge_vlan",), learning, lambda vlan: not learning.isdisjoint(_places(vlan, actual))
+    # The options of those that somebody leaves, or may leave with a port: with the last one they are gone.
+    left: set[object] = {port.attrs.get("master") for port in filter(None, map(actual.link, shaken))}
+    left.update(step.object.name for step in links if DEFAULT in step.attrs)
+    left.update(_places(vlan, actual)[1] for vlan in _deleted(vlans))
+    yield ("vlan_global",), left, lambda options: not left.isdisjoint((options.key[0], options.key))
+
+
+def _places(vlan: Object, actual: State) -> tuple[str, Key]:
+    """The bridge of a VLAN, and the VLAN there."""
+    bridge = bridge_of(vlan, actual)
+    return bridge, (bridge, vlan.key[1])
+
+
+def _by_nexthops(about: _About, shaken: set[str], actual: State) -> Iterator[_Row]:
+    """The nexthops on links, the groups that lose one, the last of which takes them along, and what goes by these."""
+    nexthops = actual.of("nexthop").values()
+    if not nexthops:
         return
-    for obj in actual:
-        if obj.cls != "link" and (obj.attrs.get("nhid") or shaken.intersection(hangs_on(obj))):
-            yield obj.cls, obj.key
+    lost = shaken.union(_bare(about, actual), losing_carrier(shaken, actual.of("link")))
+    gone = {nexthop.key[0] for nexthop in _deleted(about["nexthop"])}
+    gone.update([each.key[0] for each in nexthops if lost.intersection(hangs_on(each))])
+    gone.update([each.key[0] for each in nexthops if any(one["id"] in gone for one in records(each.attrs, "group"))])
+    yield ("nexthop",), gone, lambda each: each.key[0] in gone
+    yield ("route", "fdb"), gone, lambda each: each.attrs.get("nhid") in gone
 
 
-def _sharing_a_mode(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
-    """The ipvlans on links on which one comes, goes or changes, and the macvlans where one is told a limit of all."""
-    changing = (obj for step in steps for obj in (step.before, step.object) if obj and _is_shared(step, obj))
-    if lowers := {obj.attrs.get("link") for obj in changing}:
-        found = (link for link in actual.of("link").values() if kind_of(link) in _SHARING)
-        yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
+def _on_qdiscs(about: _About, _shaken: set[str], actual: State) -> Iterator[_Row]:
+    """What hangs on qdiscs that are deleted, and what is in classes that are."""
+    classes = {(obj.name, str(obj.key[1])) for obj in _deleted(about["tclass"])}
+    deleted = _deleted(about["qdisc"])
+    deleted += [obj for obj in actual.of("qdisc").values() if is_in_one_of(obj, classes)] if classes else []
+    parents = swept(deleted, actual) if deleted else ()
+    yield ON_QDISCS, deleted or classes, lambda obj: hangs_on_one_of(obj, parents) or is_in_one_of(obj, classes)
 
 
 def _is_shared(step: Step, link: Object) -> bool:
@@ -124,72 +176,3 @@ def taken_sizes(steps: Sequence[Step], actual: State) -> Iterator[tuple[str, Key
     if resized := resized.union(narrowed(steps, links)):
         smaller = {name: links[name,] for name, _ in followers(resized, links, bridges=True)}
         yield from (("link", (name,)) for name, link in smaller.items() if kind_of(link) != "bridge")
-
-
-def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
-    """The VLANs that are not the one of untagged packets any more, and those that lose the VNI they are mapped to."""
-    yield from (("bridge_vlan", key) for key in moved(steps, actual))
-    untagged = {step.object.name for step in steps if step.attrs.get("pvid")}
-    unmapped = {step.object.name for step in steps if step.attrs.get("port.vlan_tunnel") is False}
-    for key, vlan in actual.of("bridge_vlan").items() if untagged or unmapped else ():
-        if (vlan.name in untagged and vlan.attrs.get("pvid")) or (vlan.name in unmapped and "tunnel_id" in vlan.attrs):
-            yield vlan.cls, key
-    # Whether a limit on its groups is told at all, and taken, follows from what its bridge learns.
-    learning = {step.object.name for step in steps if not step.attrs.keys().isdisjoint(LEARNING)}
-    settings = {step.object.key for step in steps if step.object.cls == "vlan_global" and SNOOPING in step.attrs}
-    for key, vlan in actual.of("bridge_vlan").items() if learning or settings else ():
-        if (bridge := bridge_of(vlan, actual)) in learning or (bridge, key[1]) in settings:
-            yield vlan.cls, key
-
-
-def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
-    """The options of VLANs that somebody leaves, or may leave with a port: with the last one they are gone."""
-    options = actual.of("vlan_global")
-    if not options:
-        return
-    ports = filter(None, map(actual.link, shaken))
-    bridges = {port.attrs.get("master") for port in ports}
-    bridges.update(step.object.name for step in steps if "vlan_default_pvid" in step.attrs)
-    left = {
-        (bridge_of(step.object, actual), step.object.key[1])
-        for step in steps
-        if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
-    }
-    yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
-
-
-def _taken_with_nexthops(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
-    """The nexthops on links, the groups that lose one, the last of which takes them along, and what goes by these."""
-    nexthops = actual.of("nexthop")
-    gone = {step.object.key[0] for step in steps if step.object.cls == "nexthop" and step.op is Op.DELETE}
-    on_links = [each for each in nexthops.values() if shaken.intersection(hangs_on(each))] if shaken else []
-    gone.update(each.key[0] for each in on_links)
-    if not gone:
-        return
-    yield from ((each.cls, each.key) for each in on_links)
-    groups = [
-        each for each in nexthops.values() if any(member["id"] in gone for member in records(each.attrs, "group"))
-    ]
-    gone.update(each.key[0] for each in groups)
-    yield from ((each.cls, each.key) for each in groups)
-    for cls in ("route", "fdb"):
-        yield from ((cls, key) for key, each in actual.of(cls).items() if each.attrs.get("nhid") in gone)
-
-
-def _taken_functions(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
-    """The virtual functions of cards that have another number of them."""
-    cards = {step.object.name for step in steps if step.object.cls == "sriov"}
-    yield from ((obj.cls, obj.key) for obj in actual.of("vf").values() if obj.name in cards)
-
-
-def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[str, Key]]:
-    """What hangs on qdiscs that are deleted, and what is in classes that are."""
-    deleted = [obj for obj in doomed if obj.cls == "qdisc"]
-    classes = {(obj.name, str(obj.key[1])) for obj in doomed if obj.cls == "tclass"}
-    deleted += [obj for obj in actual.of("qdisc").values() if is_in_one_of(obj, classes)] if classes else []
-    if not deleted and not classes:
-        return
-    parents = swept(deleted, actual)
-    for cls in ON_QDISCS:
-        found = actual.of(cls).items()
-        yield from ((cls, key) for key, obj in found if hangs_on_one_of(obj, parents) or is_in_one_of(obj, classes))
