@@ -166,7 +166,14 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
         ),
         pytest.param("", "{to: 0.0.0.0/0, type: throw, table: 9}", "{pref: 9, lookup: 9}", "", id="back_from_a_table"),
         pytest.param("", "", "{pref: 9, fwmark: 7, action: prohibit}", "", id="rule_for_a_mark"),
+        pytest.param("", "", "{pref: 9, not: true, fwmark: 7, action: prohibit}", "create rule", id="without_a_mark"),
+        pytest.param("", "", "{pref: 9, dscp: 7, action: prohibit}", "", id="rule_for_a_class_of_traffic"),
+        pytest.param("", "", "{pref: 9, ipproto: udp, action: prohibit}", "", id="rule_for_another_protocol"),
+        pytest.param("", "", "{pref: 9, ipproto: tcp, action: prohibit}", "create rule", id="rule_for_the_protocol"),
+        pytest.param("", "", "{pref: 9, ipproto: tcp, dport: 50-59, action: prohibit}", "", id="rule_for_other_ports"),
+        pytest.param("", "", "{pref: 9, ipproto: tcp, sport: 22, action: prohibit}", "create rule", id="for_the_port"),
         pytest.param("", "", "{pref: 9, iif: d0, action: prohibit}", "", id="rule_for_what_comes_in"),
+        pytest.param("", "", "{pref: 9, iif: lo, action: prohibit}", "create rule", id="rule_for_what_is_sent"),
         pytest.param("", "", "{pref: 9, oif: d0, action: prohibit}", "", id="rule_for_who_is_bound"),
         pytest.param("", SEVERAL % ("d0", "d0"), "", "create route", id="several_ways"),
         pytest.param("", SEVERAL % ("d0", "eth0.5"), "", "", id="several_ways_one_of_them_the_same"),
@@ -190,7 +197,9 @@ def test_plan_that_would_lead_a_session_elsewhere_is_refused(
     desk.kernel = FakeKernel(UPLINK, foreign=[Object("nexthop", (9,), {"family": "inet", "blackhole": True})])
     desk.kernel.ways = {"198.51.100.9": Route("eth0.5", "192.168.7.2"), "192.0.2.1": Route("eth0.5", "192.168.7.2")}
     desk.wants(KEPT % (on_dummy, ", ".join(filter(None, (DEFAULT, route))), rule))
-    engine = Engine(desk.paths, session=Session("198.51.100.9", "192.168.7.2"), connect=lambda _netns: desk.kernel)
+    engine = Engine(
+        desk.paths, session=Session("198.51.100.9", "192.168.7.2", 60, 22), connect=lambda _netns: desk.kernel
+    )
     if cut:
         with pytest.raises(GuardError, match=cut):
             engine.apply()

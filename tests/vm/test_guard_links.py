@@ -79,6 +79,7 @@ _VETH = f"{on('v0', 'type veth peer name v1', '-')}\n{over_bridge('v1', 'eth1')}
 _BRIDGE = f"{over_bridge('eth1')}\n-n {_HERE} address add {LOCAL}/8 dev br0\n-n {_THERE} address add {PEER}/8 dev eth1"
 _FORGOTTEN = ("bridge", "-n", _HERE, "fdb", "flush", "dev", "br0", "nopermanent")
 _OTHER_END = f"-n {_THERE} address add {PEER}/8 dev eth1"
+_DIRECT = f"{_OTHER_END}\n-n {_HERE} address add {LOCAL}/8 dev eth1"
 _BOND = f"""\
 -n {_HERE} link add bond0 type bond mode 802.3ad miimon 100
 -n {_HERE} address add {LOCAL}/8 dev bond0
@@ -126,8 +127,19 @@ CASES = {
     "links_that_a_bond_needs": Case("links: {bond0: {kind: bond, min_links: 2}}", "bond0", _BOND),
     "port_of_a_team": Case(_TEAM % "team_enabled: false", "eth1", _OTHER_END, now=_TEAM % ""),
     "neighbour": Case(
-        f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09'}}]", "eth1",
-        f"-n {_HERE} address add {LOCAL}/8 dev eth1\n-n {_THERE} address add {PEER}/8 dev eth1",
+        f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09'}}]", "eth1", _DIRECT
+    ),
+    "rule_for_what_is_sent": Case("rules: [{pref: 9, iif: lo, action: prohibit}]", "eth1", _DIRECT),
+    "rule_for_what_has_no_mark": Case("rules: [{pref: 9, not: true, fwmark: 7, action: prohibit}]", "eth1", _DIRECT),
+    "rule_for_the_port": Case(
+        f"rules: [{{pref: 9, ipproto: tcp, sport: {SESSION.local_port}, action: prohibit}}]", "eth1", _DIRECT
+    ),
+    "nexthop_to_nowhere": Case(
+        f"{{routes: [{{to: {PEER}/32, nhid: 5}}], nexthops: {{5: {{blackhole: true}}}}}}", "eth1",
+        f"{_DIRECT}\n-n {_HERE} link set lo up",
+    ),
+    "subnet_with_a_lower_metric": Case(
+        "links: {d0: {kind: dummy, up: true, addresses: [10.7.7.7/8]}}", "eth1", f"{_DIRECT} metric 9"
     ),
 }  # fmt: skip
 
