@@ -122,6 +122,9 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
         pytest.param("", "{to: 128.0.0.0/1, type: blackhole}", "", "create route", id="half_of_everything"),
         pytest.param("", "{to: 128.0.0.0/1, dev: eth0.5}", "", "", id="by_the_same_link"),
         pytest.param("", "{to: 203.0.113.0/24, dev: d0}", "", "", id="to_somewhere_else"),
+        pytest.param(
+            "", "{to: 198.51.0.0/16, dev: d0, type: local, table: 255}", "", "create route", id="to_this_host"
+        ),
         pytest.param("", "{to: 198.51.100.0/24, dev: d0, table: 9}", "", "", id="in_a_table_that_nobody_asks"),
         pytest.param(
             "", "{to: 198.51.100.0/24, dev: d0, table: 9}", "{pref: 9, lookup: 9}", "create rule", id="in_a_table"
@@ -165,6 +168,9 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
             id="table_with_a_worse_one",
         ),
         pytest.param("", "{to: 0.0.0.0/0, type: throw, table: 9}", "{pref: 9, lookup: 9}", "", id="back_from_a_table"),
+        pytest.param("", "{to: 198.51.100.0/24, dev: d0, tos: 16}", "", "", id="of_a_type_of_service"),
+        pytest.param("", "", "{pref: 9, goto: 32767}", "create rule", id="past_the_rule_of_the_table"),
+        pytest.param("", "", "{pref: 9, goto: 32766}", "", id="to_the_rule_of_the_table"),
         pytest.param("", "", "{pref: 9, fwmark: 7, action: prohibit}", "", id="rule_for_a_mark"),
         pytest.param("", "", "{pref: 9, not: true, fwmark: 7, action: prohibit}", "create rule", id="without_a_mark"),
         pytest.param("", "", "{pref: 9, dscp: 7, action: prohibit}", "", id="rule_for_a_class_of_traffic"),

@@ -237,6 +237,22 @@ def test_bond_goes_on_with_another_port(
     assert [name for name in ("bond0", "eth1", "eth2") if f"--allow {name} " in told] == cut
 
 
+@pytest.mark.parametrize(
+    ("kind", "said", "cut"),
+    [
+        ("ipvlan", "mode: l3", True),
+        ("ipvlan", "mode: l3s", False),
+        ("macvlan", "mode: source", True),
+        ("macvlan", "mode: source, macaddr: ['02:00:00:00:00:01']", False),
+        ("macvlan", "mode: private", False),
+    ],
+)
+def test_mode_in_which_a_link_hears_nobody_is_refused(desk: Desk, kind: str, said: str, cut: bool) -> None:
+    there = [link("eth1"), link("x", kind, link="eth1", group=GROUP_BASE, mode="l2" if kind == "ipvlan" else "bridge")]
+    text = f"links: {{x: {{kind: {kind}, link: eth1, {said}}}}}"
+    assert ("--allow x " in refused(desk, there, Route("x", LOCAL, 254, 16), text)) is cut
+
+
 def test_bond_without_lacp_needs_one_port(desk: Desk) -> None:
     there = [
         link("bond0", "bond", group=GROUP_BASE, mode="active-backup", min_links=2),

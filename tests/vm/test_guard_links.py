@@ -80,6 +80,10 @@ _BRIDGE = f"{over_bridge('eth1')}\n-n {_HERE} address add {LOCAL}/8 dev br0\n-n 
 _FORGOTTEN = ("bridge", "-n", _HERE, "fdb", "flush", "dev", "br0", "nopermanent")
 _OTHER_END = f"-n {_THERE} address add {PEER}/8 dev eth1"
 _DIRECT = f"{_OTHER_END}\n-n {_HERE} address add {LOCAL}/8 dev eth1"
+_ABOVE = (
+    f"-n {_HERE} link add x link eth1 type %s\n"
+    f"-n {_HERE} address add {LOCAL}/8 dev x\n-n {_HERE} link set x up\n{_OTHER_END}"
+)
 _BOND = f"""\
 -n {_HERE} link add bond0 type bond mode 802.3ad miimon 100
 -n {_HERE} address add {LOCAL}/8 dev bond0
@@ -138,6 +142,12 @@ CASES = {
         f"{{routes: [{{to: {PEER}/32, nhid: 5}}], nexthops: {{5: {{blackhole: true}}}}}}", "eth1",
         f"{_DIRECT}\n-n {_HERE} link set lo up",
     ),
+    "rule_past_the_table": Case("rules: [{pref: 9, goto: 32767}]", "eth1", _DIRECT),
+    "route_to_this_host": Case(f"routes: [{{to: {PEER}/32, type: local, dev: eth1, table: local}}]", "eth1", _DIRECT),
+    "mode_of_macvlan": Case(
+        "links: {x: {kind: macvlan, link: eth1, mode: source}}", "x", _ABOVE % "macvlan mode bridge"
+    ),
+    "mode_of_ipvlan": Case("links: {x: {kind: ipvlan, link: eth1, mode: l3}}", "x", _ABOVE % "ipvlan mode l2"),
     "subnet_with_a_lower_metric": Case(
         "links: {d0: {kind: dummy, up: true, addresses: [10.7.7.7/8]}}", "eth1", f"{_DIRECT} metric 9"
     ),

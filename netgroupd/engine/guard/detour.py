@@ -158,9 +158,10 @@ class Detours:
         return route is not None and self._outranks(route, way) and self._leads_elsewhere(route, way)
 
     def _outranks(self, route: Object, way: Way) -> bool:
-        _, table, destination, _, metric = route.key
-        better = _is_closer(destination, _number(metric), way)
-        return table == way.route.table and better and way.is_in(destination)
+        _, table, destination, tos, metric = route.key
+        asked_first = table == TABLES["local"] != way.route.table
+        better = asked_first or (table == way.route.table and _is_closer(destination, _number(metric), way))
+        return better and not tos and way.is_in(destination)
 
     def _leads_elsewhere(self, route: Object, way: Way) -> bool:
         attrs = route.attrs
@@ -219,7 +220,7 @@ class Detours:
         last = _RULE_OF_VRFS if way.vrf else _MAIN_RULE
         if family != way.family or _number(pref) >= last or not _selects(attrs, way):
             return False
-        if attrs.get("action", "lookup") in _NOWHERE:
+        if attrs.get("action", "lookup") in _NOWHERE or _number(attrs.get("goto")) > last:
             return True
         table = attrs.get("lookup")
         if not isinstance(table, int) or table == way.route.table:
@@ -234,7 +235,7 @@ class Detours:
 
     def _routes(self, table: int, way: Way) -> Iterator[Object]:
         for route in self._goal.of("route").values():
-            if route.key[1] == table and route.key[0] != "mpls" and way.is_in(route.key[2]):
+            if route.key[1] == table and route.key[0] != "mpls" and not route.key[3] and way.is_in(route.key[2]):
                 yield route
 
 
