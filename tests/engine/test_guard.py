@@ -106,17 +106,17 @@ def test_route_that_is_not_in_use_or_has_an_equal_goes(
 
 
 @pytest.mark.parametrize(
-    ("address", "metric", "cut"),
+    ("said", "metric", "cut"),
     [
-        pytest.param("10.9.0.1/16", 9, True, id="lower_metric"),
-        pytest.param("10.9.0.1/16", 0, False, id="the_same"),
-        pytest.param("{address: 10.9.0.1/16, metric: 10}", 9, False, id="higher_metric"),
-        pytest.param("10.8.0.1/15", 9, False, id="shorter_prefix"),
+        pytest.param("addresses: [10.9.0.1/16]", 9, True, id="lower_metric"),
+        pytest.param("addresses: [10.9.0.1/16]", 0, False, id="the_same"),
+        pytest.param("addresses: [{address: 10.9.0.1/16, metric: 10}]", 9, False, id="higher_metric"),
+        pytest.param("addresses: [10.8.0.1/15]", 9, False, id="shorter_prefix"),
+        pytest.param("addresses: [10.9.0.1/24], up: false", 9, False, id="of_a_link_that_is_down"),
     ],
 )
-def test_subnet_of_an_address_on_another_link(desk: Desk, address: str, metric: int, cut: bool) -> None:
-    text = f"links: {{eth2: {{addresses: [{address}]}}}}"
-    told = refused(desk, [], Route("eth1", LOCAL, 254, 16, metric), text)
+def test_subnet_of_an_address_on_another_link(desk: Desk, said: str, metric: int, cut: bool) -> None:
+    told = refused(desk, [], Route("eth1", LOCAL, 254, 16, metric), f"links: {{eth2: {{{said}}}}}")
     assert ("to create address" in told) is cut
 
 

@@ -68,6 +68,8 @@ def test_wireguard_keeps_the_peer_that_holds_the_other_end(desk: Desk, said: str
         pytest.param("gre", "okey: 7", True, id="key"),
         pytest.param("gre", "dev: eth2", True, id="link"),
         pytest.param("gre", "ocsum: true", True, id="checksums"),
+        pytest.param("gre", "iseq: true", True, id="only_numbered"),
+        pytest.param("gre", "oseq: true", False, id="numbered"),
         pytest.param("gre", "encap: fou", True, id="udp_around_it"),
         pytest.param("gre", "encap_dport: 7", False, id="port_of_no_udp"),
         pytest.param("gre", "ttl: 9", False, id="ttl"),
@@ -194,6 +196,8 @@ def test_way_of_what_a_tunnel_sends_is_guarded_too(desk: Desk, tunnel: Object, b
     assert "to change link eth1 would cut the way of your session" in told
     told = refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), "routes: []", ways)
     assert f"to delete route {THERE}/32 would cut the way of your session" in told
+    text = f"{KEPT}rules: [{{pref: 9, ipproto: gre, action: prohibit}}]"
+    assert "to create rule" in refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), text, ways)
     assert refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), "routes: []") == ""
 
 

@@ -111,6 +111,14 @@ CASES = {
         "links: {x: {kind: gre, ocsum: true}}", "x",
         on("x", "type gre local 192.0.2.1 remote 192.0.2.2", "type gre local 192.0.2.2 remote 192.0.2.1"),
     ),
+    "numbers_of_gre": Case(
+        "links: {x: {kind: gre, iseq: true}}", "x",
+        on("x", "type gre local 192.0.2.1 remote 192.0.2.2", "type gre local 192.0.2.2 remote 192.0.2.1"),
+    ),
+    "rule_for_the_packets_of_gre": Case(
+        "rules: [{pref: 9, ipproto: gre, action: prohibit}]", "eth1",
+        on("x", "type gre local 192.0.2.1 remote 192.0.2.2", "type gre local 192.0.2.2 remote 192.0.2.1"),
+    ),
     "other_end_of_veth": Case("links: {v1: {up: false}}", "v1", _VETH),
     "behind_the_other_end_of_veth": Case("links: {eth1: {up: false}}", "eth1", _VETH),
     "isolated_port": Case(

@@ -192,7 +192,8 @@ class Detours:
         """Whether the subnet of an address on another link holds where the way leads."""
         prefix = str(address.key[2] or address.key[1])
         aside = address.name == way.link or bool(address.attrs.get("noprefixroute"))
-        aside = aside or self._vrf_of(address.name) != way.vrf
+        link = self._goal.link(address.name)  # one that is down has the address, and no way by it
+        aside = aside or self._vrf_of(address.name) != way.vrf or (link is not None and link.attrs.get("up") is False)
         metric = _number(address.attrs.get("metric")) or _PREFIX_METRIC[way.family]
         return not aside and _is_closer(prefix, metric, way) and way.is_in(prefix)
 
@@ -270,6 +271,8 @@ def _is_of_others(attrs: Attrs, way: Way) -> bool:
         return True
     if attrs.get("oif") not in (None, way.vrf) or (attrs.get("l3mdev") and not way.vrf):
         return True
+    if not (way.session.peer or way.anywhere):
+        return False  # a tunnel's own packets may be of any protocol
     if attrs.get("ipproto") and not (attrs["ipproto"] == "tcp" and way.session.peer):
         return True
     ports = ((attrs.get("sport"), way.session.local_port), (attrs.get("dport"), way.session.peer_port))
