@@ -122,6 +122,9 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
         pytest.param("", "{to: 128.0.0.0/1, type: blackhole}", "", "create route", id="half_of_everything"),
         pytest.param("", "{to: 128.0.0.0/1, dev: eth0.5}", "", "", id="by_the_same_link"),
         pytest.param("", "{to: 203.0.113.0/24, dev: d0}", "", "", id="to_somewhere_else"),
+        pytest.param(
+            "", "{to: 198.51.0.0/16, dev: d0, type: local, table: 255}", "", "create route", id="to_this_host"
+        ),
         pytest.param("", "{to: 198.51.100.0/24, dev: d0, table: 9}", "", "", id="in_a_table_that_nobody_asks"),
         pytest.param(
             "", "{to: 198.51.100.0/24, dev: d0, table: 9}", "{pref: 9, lookup: 9}", "create rule", id="in_a_table"
@@ -165,8 +168,18 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
             id="table_with_a_worse_one",
         ),
         pytest.param("", "{to: 0.0.0.0/0, type: throw, table: 9}", "{pref: 9, lookup: 9}", "", id="back_from_a_table"),
+        pytest.param("", "{to: 198.51.100.0/24, dev: d0, tos: 16}", "", "", id="of_a_type_of_service"),
+        pytest.param("", "", "{pref: 9, goto: 32767}", "create rule", id="past_the_rule_of_the_table"),
+        pytest.param("", "", "{pref: 9, goto: 32766}", "", id="to_the_rule_of_the_table"),
         pytest.param("", "", "{pref: 9, fwmark: 7, action: prohibit}", "", id="rule_for_a_mark"),
+        pytest.param("", "", "{pref: 9, not: true, fwmark: 7, action: prohibit}", "create rule", id="without_a_mark"),
+        pytest.param("", "", "{pref: 9, dscp: 7, action: prohibit}", "", id="rule_for_a_class_of_traffic"),
+        pytest.param("", "", "{pref: 9, ipproto: udp, action: prohibit}", "", id="rule_for_another_protocol"),
+        pytest.param("", "", "{pref: 9, ipproto: tcp, action: prohibit}", "create rule", id="rule_for_the_protocol"),
+        pytest.param("", "", "{pref: 9, ipproto: tcp, dport: 50-59, action: prohibit}", "", id="rule_for_other_ports"),
+        pytest.param("", "", "{pref: 9, ipproto: tcp, sport: 22, action: prohibit}", "create rule", id="for_the_port"),
         pytest.param("", "", "{pref: 9, iif: d0, action: prohibit}", "", id="rule_for_what_comes_in"),
+        pytest.param("", "", "{pref: 9, iif: lo, action: prohibit}", "create rule", id="rule_for_what_is_sent"),
         pytest.param("", "", "{pref: 9, oif: d0, action: prohibit}", "", id="rule_for_who_is_bound"),
         pytest.param("", SEVERAL % ("d0", "d0"), "", "create route", id="several_ways"),
         pytest.param("", SEVERAL % ("d0", "eth0.5"), "", "", id="several_ways_one_of_them_the_same"),
@@ -190,7 +203,9 @@ def test_plan_that_would_lead_a_session_elsewhere_is_refused(
     desk.kernel = FakeKernel(UPLINK, foreign=[Object("nexthop", (9,), {"family": "inet", "blackhole": True})])
     desk.kernel.ways = {"198.51.100.9": Route("eth0.5", "192.168.7.2"), "192.0.2.1": Route("eth0.5", "192.168.7.2")}
     desk.wants(KEPT % (on_dummy, ", ".join(filter(None, (DEFAULT, route))), rule))
-    engine = Engine(desk.paths, session=Session("198.51.100.9", "192.168.7.2"), connect=lambda _netns: desk.kernel)
+    engine = Engine(
+        desk.paths, session=Session("198.51.100.9", "192.168.7.2", 60, 22), connect=lambda _netns: desk.kernel
+    )
     if cut:
         with pytest.raises(GuardError, match=cut):
             engine.apply()

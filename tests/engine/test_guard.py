@@ -105,6 +105,21 @@ def test_route_that_is_not_in_use_or_has_an_equal_goes(
     assert refused(desk, there, Route("eth1", LOCAL, *way), f"routes: [{text}]") == ""
 
 
+@pytest.mark.parametrize(
+    ("said", "metric", "cut"),
+    [
+        pytest.param("addresses: [10.9.0.1/16]", 9, True, id="lower_metric"),
+        pytest.param("addresses: [10.9.0.1/16]", 0, False, id="the_same"),
+        pytest.param("addresses: [{address: 10.9.0.1/16, metric: 10}]", 9, False, id="higher_metric"),
+        pytest.param("addresses: [10.8.0.1/15]", 9, False, id="shorter_prefix"),
+        pytest.param("addresses: [10.9.0.1/24], up: false", 9, False, id="of_a_link_that_is_down"),
+    ],
+)
+def test_subnet_of_an_address_on_another_link(desk: Desk, said: str, metric: int, cut: bool) -> None:
+    told = refused(desk, [], Route("eth1", LOCAL, 254, 16, metric), f"links: {{eth2: {{{said}}}}}")
+    assert ("to create address" in told) is cut
+
+
 @pytest.mark.parametrize("said", ["up: false", "carrier: false", "protodown: true", "arp: false"])
 def test_link_of_the_way_that_nothing_goes_through_any_more_is_refused(desk: Desk, said: str) -> None:
     told = refused(desk, [], Route("eth1", LOCAL), f"links: {{eth1: {{{said}}}}}")

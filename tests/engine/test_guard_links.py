@@ -68,6 +68,8 @@ def test_wireguard_keeps_the_peer_that_holds_the_other_end(desk: Desk, said: str
         pytest.param("gre", "okey: 7", True, id="key"),
         pytest.param("gre", "dev: eth2", True, id="link"),
         pytest.param("gre", "ocsum: true", True, id="checksums"),
+        pytest.param("gre", "iseq: true", True, id="only_numbered"),
+        pytest.param("gre", "oseq: true", False, id="numbered"),
         pytest.param("gre", "encap: fou", True, id="udp_around_it"),
         pytest.param("gre", "encap_dport: 7", False, id="port_of_no_udp"),
         pytest.param("gre", "ttl: 9", False, id="ttl"),
@@ -194,6 +196,8 @@ def test_way_of_what_a_tunnel_sends_is_guarded_too(desk: Desk, tunnel: Object, b
     assert "to change link eth1 would cut the way of your session" in told
     told = refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), "routes: []", ways)
     assert f"to delete route {THERE}/32 would cut the way of your session" in told
+    text = f"{KEPT}rules: [{{pref: 9, ipproto: gre, action: prohibit}}]"
+    assert "to create rule" in refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), text, ways)
     assert refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), "routes: []") == ""
 
 
@@ -235,6 +239,22 @@ def test_bond_goes_on_with_another_port(
     ]
     told = refused(desk, there, Route(way, LOCAL, 254, 16), BOND % said)
     assert [name for name in ("bond0", "eth1", "eth2") if f"--allow {name} " in told] == cut
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "cut"),
+    [
+        ("ipvlan", "mode: l3", True),
+        ("ipvlan", "mode: l3s", False),
+        ("macvlan", "mode: source", True),
+        ("macvlan", "mode: source, macaddr: ['02:00:00:00:00:01']", False),
+        ("macvlan", "mode: private", False),
+    ],
+)
+def test_mode_in_which_a_link_hears_nobody_is_refused(desk: Desk, kind: str, said: str, cut: bool) -> None:
+    there = [link("eth1"), link("x", kind, link="eth1", group=GROUP_BASE, mode="l2" if kind == "ipvlan" else "bridge")]
+    text = f"links: {{x: {{kind: {kind}, link: eth1, {said}}}}}"
+    assert ("--allow x " in refused(desk, there, Route("x", LOCAL, 254, 16), text)) is cut
 
 
 def test_bond_without_lacp_needs_one_port(desk: Desk) -> None:

@@ -79,6 +79,11 @@ _VETH = f"{on('v0', 'type veth peer name v1', '-')}\n{over_bridge('v1', 'eth1')}
 _BRIDGE = f"{over_bridge('eth1')}\n-n {_HERE} address add {LOCAL}/8 dev br0\n-n {_THERE} address add {PEER}/8 dev eth1"
 _FORGOTTEN = ("bridge", "-n", _HERE, "fdb", "flush", "dev", "br0", "nopermanent")
 _OTHER_END = f"-n {_THERE} address add {PEER}/8 dev eth1"
+_DIRECT = f"{_OTHER_END}\n-n {_HERE} address add {LOCAL}/8 dev eth1"
+_ABOVE = (
+    f"-n {_HERE} link add x link eth1 type %s\n"
+    f"-n {_HERE} address add {LOCAL}/8 dev x\n-n {_HERE} link set x up\n{_OTHER_END}"
+)
 _BOND = f"""\
 -n {_HERE} link add bond0 type bond mode 802.3ad miimon 100
 -n {_HERE} address add {LOCAL}/8 dev bond0
@@ -106,6 +111,14 @@ CASES = {
         "links: {x: {kind: gre, ocsum: true}}", "x",
         on("x", "type gre local 192.0.2.1 remote 192.0.2.2", "type gre local 192.0.2.2 remote 192.0.2.1"),
     ),
+    "numbers_of_gre": Case(
+        "links: {x: {kind: gre, iseq: true}}", "x",
+        on("x", "type gre local 192.0.2.1 remote 192.0.2.2", "type gre local 192.0.2.2 remote 192.0.2.1"),
+    ),
+    "rule_for_the_packets_of_gre": Case(
+        "rules: [{pref: 9, ipproto: gre, action: prohibit}]", "eth1",
+        on("x", "type gre local 192.0.2.1 remote 192.0.2.2", "type gre local 192.0.2.2 remote 192.0.2.1"),
+    ),
     "other_end_of_veth": Case("links: {v1: {up: false}}", "v1", _VETH),
     "behind_the_other_end_of_veth": Case("links: {eth1: {up: false}}", "eth1", _VETH),
     "isolated_port": Case(
@@ -126,8 +139,25 @@ CASES = {
     "links_that_a_bond_needs": Case("links: {bond0: {kind: bond, min_links: 2}}", "bond0", _BOND),
     "port_of_a_team": Case(_TEAM % "team_enabled: false", "eth1", _OTHER_END, now=_TEAM % ""),
     "neighbour": Case(
-        f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09'}}]", "eth1",
-        f"-n {_HERE} address add {LOCAL}/8 dev eth1\n-n {_THERE} address add {PEER}/8 dev eth1",
+        f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09'}}]", "eth1", _DIRECT
+    ),
+    "rule_for_what_is_sent": Case("rules: [{pref: 9, iif: lo, action: prohibit}]", "eth1", _DIRECT),
+    "rule_for_what_has_no_mark": Case("rules: [{pref: 9, not: true, fwmark: 7, action: prohibit}]", "eth1", _DIRECT),
+    "rule_for_the_port": Case(
+        f"rules: [{{pref: 9, ipproto: tcp, sport: {SESSION.local_port}, action: prohibit}}]", "eth1", _DIRECT
+    ),
+    "nexthop_to_nowhere": Case(
+        f"{{routes: [{{to: {PEER}/32, nhid: 5}}], nexthops: {{5: {{blackhole: true}}}}}}", "eth1",
+        f"{_DIRECT}\n-n {_HERE} link set lo up",
+    ),
+    "rule_past_the_table": Case("rules: [{pref: 9, goto: 32767}]", "eth1", _DIRECT),
+    "route_to_this_host": Case(f"routes: [{{to: {PEER}/32, type: local, dev: eth1, table: local}}]", "eth1", _DIRECT),
+    "mode_of_macvlan": Case(
+        "links: {x: {kind: macvlan, link: eth1, mode: source}}", "x", _ABOVE % "macvlan mode bridge"
+    ),
+    "mode_of_ipvlan": Case("links: {x: {kind: ipvlan, link: eth1, mode: l3}}", "x", _ABOVE % "ipvlan mode l2"),
+    "subnet_with_a_lower_metric": Case(
+        "links: {d0: {kind: dummy, up: true, addresses: [10.7.7.7/8]}}", "eth1", f"{_DIRECT} metric 9"
     ),
 }  # fmt: skip
 

@@ -259,6 +259,8 @@ class Carried:
         if any(attrs.get(name) is value for name, value in _SEVERING.items()) or self._shuts(step):
             return True
         then = self._plan_of[step.object.name].attrs
+        if attrs.get("mode") == "l3" or (attrs.get("mode") == "source" and not then.get("macaddr")):
+            return True  # an ipvlan hears no ARP then, and a macvlan nothing
         if attrs.get("vlan_filtering"):
             # Without a tag everything is in the default VLAN; with one it needs a VLAN on every port.
             return step.object.name in self._tagged or not then.get("vlan_default_pvid", 1)

@@ -4,7 +4,8 @@
 A route or an address of a longer prefix or a lower metric outranks the route in
 use, and a rule before it may lead to another table or nowhere.  The route in use
 may go or change, and so may the rule that leads to its table.  What selects by
-marks, users or sockets is taken not to mean these packets.  Those in a VRF are
+marks, users, sockets or ports is taken not to mean these packets, but by the ports
+of the session.  Those in a VRF are
 led to its table by the rule that the kernel makes with the first VRF, or one like it.
 """
 
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.route import TABLES
-from netgroupd.model.rule import stands_beside
+from netgroupd.model.rule import split_span, stands_beside
 from netgroupd.model.state import NOTHING, Attrs, Object, State, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, same
@@ -24,7 +25,8 @@ from netgroupd.plan.step import Op, Step
 ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 _MAIN_RULE = 32766
 _RULE_OF_VRFS = 1000
-_OF_OTHERS = frozenset({"iif", "fwmark", "uidrange", "tun_id", "tos"})
+_OF_OTHERS = frozenset({"fwmark", "uidrange", "tun_id", "tos", "dscp"})
+_PREFIX_METRIC = {"inet": 0, "inet6": 256}  # of the route that comes with an address
 _LEADING = frozenset({"route", "rule", "address"})
 _RETURNING = frozenset({"route", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
@@ -156,10 +158,10 @@ class Detours:
         return route is not None and self._outranks(route, way) and self._leads_elsewhere(route, way)
 
     def _outranks(self, route: Object, way: Way) -> bool:
-        _, table, destination, _, metric = route.key
-        length = _length(destination)
-        better = length > way.route.length or (length == way.route.length and _number(metric) < way.route.metric)
-        return table == way.route.table and better and way.is_in(destination)
+        _, table, destination, tos, metric = route.key
+        asked_first = table == TABLES["local"] != way.route.table
+        better = asked_first or (table == way.route.table and _is_closer(destination, _number(metric), way))
+        return better and not tos and way.is_in(destination)
 
     def _leads_elsewhere(self, route: Object, way: Way) -> bool:
         attrs = route.attrs
@@ -190,8 +192,10 @@ class Detours:
         """Whether the subnet of an address on another link holds where the way leads."""
         prefix = str(address.key[2] or address.key[1])
         aside = address.name == way.link or bool(address.attrs.get("noprefixroute"))
-        aside = aside or self._vrf_of(address.name) != way.vrf
-        return not aside and _length(prefix) > way.route.length and way.is_in(prefix)
+        link = self._goal.link(address.name)  # one that is down has the address, and no way by it
+        aside = aside or self._vrf_of(address.name) != way.vrf or (link is not None and link.attrs.get("up") is False)
+        metric = _number(address.attrs.get("metric")) or _PREFIX_METRIC[way.family]
+        return not aside and _is_closer(prefix, metric, way) and way.is_in(prefix)
 
     def _vrf_of(self, name: str) -> str:
         link = self._goal.link(name)
@@ -217,7 +221,7 @@ class Detours:
         last = _RULE_OF_VRFS if way.vrf else _MAIN_RULE
         if family != way.family or _number(pref) >= last or not _selects(attrs, way):
             return False
-        if attrs.get("action", "lookup") in _NOWHERE:
+        if attrs.get("action", "lookup") in _NOWHERE or _number(attrs.get("goto")) > last:
             return True
         table = attrs.get("lookup")
         if not isinstance(table, int) or table == way.route.table:
@@ -232,8 +236,13 @@ class Detours:
 
     def _routes(self, table: int, way: Way) -> Iterator[Object]:
         for route in self._goal.of("route").values():
-            if route.key[1] == table and route.key[0] != "mpls" and way.is_in(route.key[2]):
+            if route.key[1] == table and route.key[0] != "mpls" and not route.key[3] and way.is_in(route.key[2]):
                 yield route
+
+
+def _is_closer(prefix: Value, metric: int, way: Way) -> bool:
+    """Whether a route to ``prefix`` comes before the one in use."""
+    return (-_length(prefix), metric) < (-way.route.length, way.route.metric)
 
 
 def _leads_to_table(rule: Object, way: Way) -> bool:
@@ -248,16 +257,31 @@ def _leads_to_table(rule: Object, way: Way) -> bool:
 
 
 def _selects(attrs: Attrs, way: Way) -> bool:
-    """Whether a rule is about packets of ``way``."""
-    if any(map(attrs.get, _OF_OTHERS)) or attrs.get("oif") not in (None, way.vrf):
-        return False
-    if attrs.get("l3mdev") and not way.vrf:
-        return False
-    fits = all(
+    """Whether a rule is about packets of ``way``, all that it does not match if it says ``not``."""
+    fits = not _is_of_others(attrs, way) and all(
         not attrs.get(name) or (bool(address) and is_in(attrs[name]))
         for name, address, is_in in (("from", way.route.source, way.is_from), ("to", way.to, way.is_in))
     )
     return fits != bool(attrs.get("not"))
+
+
+def _is_of_others(attrs: Attrs, way: Way) -> bool:
+    """Whether a rule wants of packets what those of ``way``, which are sent from here, have not for all one knows."""
+    if any(map(attrs.get, _OF_OTHERS)) or attrs.get("iif") not in (None, "lo"):
+        return True
+    if attrs.get("oif") not in (None, way.vrf) or (attrs.get("l3mdev") and not way.vrf):
+        return True
+    if not (way.session.peer or way.anywhere):
+        return False  # a tunnel's own packets may be of any protocol
+    if attrs.get("ipproto") and not (attrs["ipproto"] == "tcp" and way.session.peer):
+        return True
+    ports = ((attrs.get("sport"), way.session.local_port), (attrs.get("dport"), way.session.peer_port))
+    return any(said and not _spans(str(said), port) for said, port in ports)
+
+
+def _spans(text: str, port: int) -> bool:
+    first, last = split_span(text)
+    return first <= port <= last
 
 
 @lru_cache(maxsize=16)  # the few ends of the ways, asked about for every new route

@@ -51,7 +51,7 @@ def misses_far_end(step: Step, to: str) -> bool:
     said, had = step.attrs, step.before.attrs
     if kind_of(step.before) == "wireguard":
         return _misses_peer(said, had, to)
-    if said.keys() & (_KEYS | _FORM):
+    if said.keys() & (_KEYS | _FORM) or said.get("iseq"):  # without numbers nothing is taken then
         return True
     if "encap_dport" in said and had.get("encap", "none") != "none":
         return True
