@@ -223,3 +223,31 @@ def test_daemon_that_waits_for_the_change_of_another_process_says_so_and_can_be_
     stopped = not thread.is_alive()
     engine.gone.set()
     assert stopped
+
+
+def test_daemon_that_is_stopped_while_it_finds_out_whose_change_runs_does_not_wait_for_it(
+    bus: PrivateBus, tmp_path: Path
+) -> None:
+    asked, stopping = threading.Event(), threading.Event()
+
+    class Found(_OfAnother):
+        def changed_by(self) -> str:
+            asked.set()
+            stopping.wait()
+            return super().changed_by()
+
+    engine = Found()
+    daemon = Daemon(lambda _: engine, tmp_path / "run")
+    thread = threading.Thread(target=daemon.run, daemon=True)
+    thread.start()
+    assert asked.wait(PATIENCE_S)
+
+    def stop() -> None:
+        daemon.stop()
+        stopping.set()
+
+    in_main_loop(stop)
+    thread.join(PATIENCE_S)
+    stopped = not thread.is_alive()
+    engine.gone.set()
+    assert stopped
