@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 Answer = TypeVar("Answer")
+PATIENCE_S = 120.0
+"""How long what comes soon may take, on a machine however busy."""
 
 
 def eventually(
     condition: Callable[[], Answer],
-    limit_s: float = 60,
+    limit_s: float = PATIENCE_S,
     told: Callable[[], object] = lambda: "it never came true",
     every_s: float = 0.02,
 ) -> Answer:

@@ -24,7 +24,7 @@ from netgroupd.service.details import Answer, Options
 from netgroupd.service.job import Job
 from netgroupd.service.journal import LOG, fields, log_error
 from netgroupd.service.later import Later
-from netgroupd.service.work import Worker, later, regardless, repeat
+from netgroupd.service.work import Worker, in_main_loop, later, regardless, repeat
 
 _TELL_MS = 200
 _AGAIN_MS = 5_000
@@ -47,6 +47,9 @@ class Audience(Protocol):
 
     def job_forgotten(self, job: Job) -> None:
         """Nobody needs the job any more."""
+
+    def waits(self) -> None:
+        """The change of somebody else is to end before anything is done here."""
 
     def confirmed(self, generation: int) -> None:
         """The change that waited is kept."""
@@ -181,6 +184,7 @@ class Changes:
         self.waits_for = who
         if who:
             LOG.warning("waiting for the change of %s to end", who)
+            in_main_loop(self._audience.waits)
         try:
             yield
         finally:

@@ -124,6 +124,11 @@ class Daemon:
         """Take the job off the bus."""
         self._bus.withdraw(job.path)
 
+    def waits(self) -> None:
+        """Leave, where this comes out only after the daemon was to stop."""
+        if self._stopping:
+            self._loop.quit()
+
     def confirmed(self, generation: int) -> None:
         """Show what counts from now on, before who confirmed it is answered."""
         self._doubt = ""

@@ -175,19 +175,26 @@ class Drift:
 
     def _look(self) -> tuple[Picture, bool]:
         """Take a picture and show it; say whether it is another than the last."""
-        wishes = self._wishes
-        picture = take(self._engine, self._last)
-        new = picture != self._last or bool(self._trouble)
+        wishes, last = self._wishes, self._last
+        picture = take(self._engine, last)
+        new = picture != last or bool(self._trouble)
         if new or picture.broken:  # a repair may have had to wait
-            in_main_loop(lambda: self._show(picture, wishes))
+            in_main_loop(lambda: self._show(picture, wishes, last))
         self._trouble = ""
         return picture, new
 
-    def _show(self, picture: Picture, wishes: int) -> None:
-        """Show a picture, unless a change has begun or ended since it was begun: it has both old and new."""
-        if not self._busy() and wishes == self._wishes:
-            self._last = picture
-            self._see(picture)
+    def _show(self, picture: Picture, wishes: int, last: Picture | None) -> None:
+        """Show a picture, unless a change has begun or ended since it was begun: it has both old and new.
+
+        What is new in one that was taken before the one before it was shown, is in both.
+        """
+        if self._busy() or wishes != self._wishes:
+            return
+        if last is not self._last:
+            self.renew()
+            return
+        self._last = picture
+        self._see(picture)
 
     def _complain(self, error: Exception) -> None:
         trouble = f"cannot look for drift: {str(error) or 'out of memory'}"

@@ -4,7 +4,6 @@
 import ctypes
 import os
 import signal
-import time
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.kernel.fake.kernel import FakeKernel
 from tests.apart import apart
+from tests.waiting import eventually
 
 LONG_S = 30.0
 _DAY_S = 86400.0
@@ -54,10 +54,9 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float,
 
 
 def result(engine: Engine) -> str:
-    """How the change ended; a watcher that never ends it is what the whole run's time limit is for."""
-    while (found := engine.history()[0].result) in ("running", "unconfirmed"):
-        time.sleep(0.05)
-    return found
+    """How the change ended."""
+    eventually(lambda: engine.history()[0].result not in ("running", "unconfirmed"))
+    return engine.history()[0].result
 
 
 def test_change_is_undone_at_its_deadline_though_the_command_was_killed(

@@ -295,7 +295,7 @@ def test_time_is_that_of_all_templates_together(run: Run, monkeypatch: pytest.Mo
 
 def test_slow_start_is_not_held_against_the_template(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "BOOT", "import time; time.sleep(4)\n" + process.BOOT)
-    assert shown(run({"10-a.mako": "a: ${1}\n"}, Limits(wall_s=1))) == ["10-a.mako:1 a: 1"]
+    assert shown(run({"10-a.mako": "a: ${1}\n"}, Limits(wall_s=3))) == ["10-a.mako:1 a: 1"]
 
 
 def _open_descriptors() -> int:

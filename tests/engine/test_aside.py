@@ -7,6 +7,7 @@ from threading import Event, Thread
 import pytest
 
 from netgroupd.engine.record.aside import Aside
+from tests.waiting import PATIENCE_S
 
 
 def test_it_begins_when_many_steps_are_on_their_way() -> None:
@@ -15,7 +16,7 @@ def test_it_begins_when_many_steps_are_on_their_way() -> None:
         aside.progress(255, 1000)
         assert not begun.wait(0.05)
         aside.progress(511, 1000)
-        assert begun.wait(5)
+        assert begun.wait(PATIENCE_S)
         aside.progress(767, 1000)
     assert heard == [255, 511, 767]
 
@@ -26,7 +27,7 @@ def test_it_begins_when_the_few_steps_there_are_are_on_their_way() -> None:
         aside.progress(2, 3)
         assert not begun.wait(0.05)
         aside.progress(3, 3)
-        assert begun.wait(5)
+        assert begun.wait(PATIENCE_S)
 
 
 def test_it_is_done_once_for_who_asks_for_the_result() -> None:

@@ -4,6 +4,9 @@
 import pytest
 
 from netgroupd.engine.kept.snapshot import Snapshot
+from netgroupd.engine.observe import Mine
+from netgroupd.engine.putting_back import put_back
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.route import key as route_key
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import NO_MAC, Value
@@ -91,3 +94,12 @@ def test_route_comes_back_by_the_ways_whose_links_others_have_not_deleted_meanwh
     snapshot.release_gone(goal, State(links[2:]))
     assert goal.of("route")[ROUTE].attrs == ways[2]
     assert goal.of("link").keys() == {("p2",)}
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, "p1 is"), (2, "p[1-2] are")])
+def test_what_was_on_links_that_others_have_deleted_is_told(count: int, told: str) -> None:
+    gone = [Object("route", route_key(f"10.{number}.0.0/16"), {"dev": f"p{number}"}) for number in range(1, count + 1)]
+    kernel = FakeKernel([])
+    (said,) = put_back(kernel, Snapshot(tuple(gone)), Mine()).warnings
+    assert said.startswith(f"{told} not there any more, and not back or not whole: route 10.1.0.0/16")
+    assert not kernel.state.of("route")

@@ -55,6 +55,20 @@ def in_full(names: Names, told: bytes) -> Object | None:
     return decoder(names).read(memoryview(told)[HEADER_LEN:])
 
 
+def left_unread(names: Names, decoder: Decoder, told: bytes) -> int:
+    """How many changes of one bit of what the kernel says leave it to be read in full; with any other it is read as
+    that would read it.
+    """
+    unread = 0
+    for place in range(HEADER_LEN, len(told)):
+        changed = bytearray(told)
+        changed[place] ^= 1
+        end, got = skimmed(decoder, bytes(changed))
+        unread += not end
+        assert got == ([in_full(names, bytes(changed))] if end else [])
+    return unread
+
+
 def skimmed(decoder: Decoder, packet: bytes) -> tuple[int, list[Object]]:
     found: list[Object] = []
     return decoder.skim(memoryview(packet), found), found

@@ -17,6 +17,7 @@ from netgroupd.kernel.netlink.message import attr, nest, request, u32
 from netgroupd.kernel.netlink.socket import Answer, Counters
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Op, Step
+from tests.waiting import PATIENCE_S
 
 
 class Told:
@@ -36,7 +37,7 @@ class Told:
 
     def send(self, *_parts: bytes, count: int = 1) -> None:
         self.counters.messages += count
-        self.together.wait(10)
+        self.together.wait(PATIENCE_S)
 
     def answers(self, last: int) -> Iterator[Answer]:
         first = 100 if self.entries else last - 4

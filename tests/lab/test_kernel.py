@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ import pytest
 from netgroupd.errors import LabError
 from netgroupd.lab import kernel
 from tests.apart import apart
+from tests.waiting import eventually
 
 CHECKOUT = Path(__file__).parents[2]
 PATCH = "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int a;\n+int b;\n"
@@ -181,11 +181,6 @@ def _in_another_process(checkout: Path) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", program], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
 
 
-def _wait_for(path: Path) -> None:
-    while not path.exists():
-        time.sleep(0.02)
-
-
 def test_two_at_once_build_once(checkout: Path) -> None:
     with _in_another_process(checkout) as one, _in_another_process(checkout) as other:
         assert one.stdout
@@ -200,7 +195,7 @@ def test_interrupted_build_leaves_nothing_to_trip_over(checkout: Path, number: s
     hang = checkout.parent / "hang"
     hang.touch()
     with _in_another_process(checkout) as builder:
-        _wait_for(checkout.parent / "builds")
+        eventually((checkout.parent / "builds").exists)
         builder.send_signal(number)
     assert not list((checkout.parent / "cache/netgroupd/kernel").glob("*/vmlinux"))
     tree = checkout.parent / "cache/netgroupd/kernel/tree/stock-6"

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +18,7 @@ from netgroupd.lab.kernel import CHECKOUT
 from netgroupd.lab.machine import Machine
 from netgroupd.lab.ways import pc_image, user_mode_image
 from tests.apart import apart
+from tests.waiting import eventually
 
 _PROVOKE = "/sys/kernel/debug/provoke-crash/DIRECT"
 
@@ -182,8 +182,7 @@ def test_guest_does_not_outlive_a_killed_host_process(way: str, command: str) ->
         session = host.stdout.readline().strip()
         assert any(command in line for line in _commands(session))
         host.kill()
-    while _commands(session):  # until they are reaped
-        time.sleep(0.05)
+    eventually(lambda: not _commands(session))  # until they are reaped
 
 
 def _commands(session: str) -> list[str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A bus of its own for each test, with the daemon on it and an engine that the test controls."""
 
+import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -12,10 +13,11 @@ from gi.repository import Gio, GLib
 
 from netgroupd.engine.session import Session
 from netgroupd.errors import NetgroupError
+from netgroupd.service import work
 from netgroupd.service.client import Remote, RemoteError
 from netgroupd.service.daemon import Daemon
 from tests.service.fake import FakeEngine
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 _CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -110,9 +112,6 @@ def daemon(bus: PrivateBus, engine: FakeEngine, tmp_path: Path) -> Iterator[Daem
         engine.sessions.append(session)
         return engine
 
-    served = Daemon(engine_for, tmp_path / "run")
-    thread = threading.Thread(target=served.run, daemon=True)
-    thread.start()
     remote = Remote(bus.connect())
 
     def idle() -> bool:
@@ -121,13 +120,10 @@ def daemon(bus: PrivateBus, engine: FakeEngine, tmp_path: Path) -> Iterator[Daem
         except RemoteError:
             return False
 
-    eventually(idle)
-    engine.applied_times = 0
-    yield served
-    engine.gate.set()
-    GLib.idle_add(served.stop)
-    thread.join(20)
-    assert not thread.is_alive()
+    with _in_a_thread(engine, engine_for, tmp_path / "run") as served:
+        eventually(idle)
+        engine.applied_times = 0
+        yield served
 
 
 @pytest.fixture
@@ -138,17 +134,44 @@ def remote(bus: PrivateBus, daemon: Daemon) -> Remote:
 @contextmanager
 def serving(bus: PrivateBus, engine: FakeEngine, runtime: Path) -> Iterator[Remote]:
     """A daemon from its start to its end."""
-    daemon = Daemon(lambda _: engine, runtime)
+    with _in_a_thread(engine, lambda _: engine, runtime):
+        eventually(lambda: answers(bus))
+        yield Remote(bus.connect())
+
+
+@contextmanager
+def _in_a_thread(engine: FakeEngine, engine_for: Callable[[Session], FakeEngine], runtime: Path) -> Iterator[Daemon]:
+    """A daemon in a thread of its own, of which nothing is left in the end: the next would do in its loop what this
+    one has asked for, and say what this one has seen.
+    """
+    work._calls.cache_clear()
+    first = GLib.idle_add(bool)  # sources are numbered one after another
+    before, over = threading.enumerate(), threading.Event()
+
+    def stay() -> float:
+        over.set()
+        threading.Event().wait()
+        return 0.0
+
+    daemon = Daemon(engine_for, runtime)
     thread = threading.Thread(target=daemon.run, daemon=True)
     thread.start()
-    eventually(lambda: answers(bus))
     try:
-        yield Remote(bus.connect())
+        yield daemon
     finally:
         engine.gate.set()
         GLib.idle_add(daemon.stop)
-        thread.join(20)
+        daemon._drift._once = stay  # type: ignore[method-assign]
+        daemon._drift.renew()
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
+        if any(one.name == "drift" and one not in before for one in threading.enumerate()):
+            assert over.wait(PATIENCE_S)
+        for number in range(first, GLib.idle_add(bool)):
+            if source := GLib.MainContext.default().find_source_by_id(number):
+                source.destroy()
+        os.close(work._calls()._count)
+        work._calls.cache_clear()
 
 
 def refused(call: Callable[[], object]) -> NetgroupError:

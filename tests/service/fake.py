@@ -17,6 +17,7 @@ from netgroupd.errors import JournalError, NetgroupError, Problem, RejectedError
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.model.state import Group, Object, State
 from netgroupd.plan.step import Op, Plan, Step
+from tests.waiting import eventually
 
 LINK = Object("link", ("br-1",), {"kind": "bridge", "group": 7})
 PLAN = Plan((Step(Op.CREATE, None, LINK, LINK.attrs),))
@@ -79,6 +80,7 @@ class FakeEngine(Engine):
         self.drifted = Plan()
         self.repaired: list[frozenset[str]] = []
         self.news = News()
+        self.looks = 0  # that have begun
 
     def check(self) -> tuple[int, tuple[Problem, ...]]:
         if self.error:
@@ -98,7 +100,15 @@ class FakeEngine(Engine):
         return State([LINK, _CAME, _ABOVE], {"tenants": Group("tenants", 7, {}, ("edge",), self.policy)})
 
     def drift(self) -> Plan:
+        self.looks += 1
         return self.drifted
+
+    def differ(self, drifted: Plan) -> None:
+        """Have ``drifted`` seen: when this returns, somebody has looked since."""
+        self.drifted = drifted
+        looks = self.looks
+        self.news.tell()
+        eventually(lambda: self.looks > looks)
 
     def repair(self, links: frozenset[str]) -> Result:
         self.drifted = Plan()
@@ -126,7 +136,7 @@ class FakeEngine(Engine):
     ) -> Result:
         if progress:
             progress(1, 2)
-        self.gate.wait(30)
+        self.gate.wait()
         if self.error:
             raise self.error
         self.applied_times += 1

@@ -17,7 +17,7 @@ from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from tests.service.conftest import PrivateBus, answers, jobs, refused
 from tests.service.fake import FakeEngine
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 NETGROUPCTL = (sys.executable, "-m", "netgroupd.cli.main")
 
@@ -54,7 +54,7 @@ def test_reload_that_systemd_runs_takes_no_other_change_that_has_ended_meanwhile
     turns = iter((first, second))
 
     def refuse(*_: object, **__: object) -> None:
-        next(turns).wait(20)
+        next(turns).wait()
         raise ConfigError([Problem("a.yaml", 1, 3, "wrong")])
 
     monkeypatch.setenv("MAINPID", str(os.getpid()))
@@ -65,9 +65,9 @@ def test_reload_that_systemd_runs_takes_no_other_change_that_has_ended_meanwhile
     with subprocess.Popen([*NETGROUPCTL, "reload"], stderr=subprocess.PIPE, text=True) as command:
         eventually(lambda: len(jobs(watcher)) == 3)
         first.set()
-        caller.join(20)
+        caller.join(PATIENCE_S)
         bus.stop()
-        told = command.communicate(timeout=20)[1]
+        told = command.communicate(timeout=PATIENCE_S)[1]
     second.set()
     bus.start()
     eventually(lambda: answers(bus))
@@ -81,7 +81,7 @@ def test_file_that_is_no_file_does_not_stop_who_tells_of_it(
     engine.error = ConfigError([Problem(str(tmp_path / "a.yaml"), 1, 1, "is a FIFO, not a file")])
     caller = threading.Thread(target=lambda: refused(Remote(bus.connect()).reload), daemon=True)
     caller.start()
-    caller.join(20)
+    caller.join(PATIENCE_S)
     assert not caller.is_alive()
 
 
@@ -142,7 +142,7 @@ def test_who_asks_for_the_end_of_a_command_does_not_end_what_the_daemon_does(
     engine.gate.clear()
     with _told_to(remote, verb) as command:
         command.send_signal(asking)
-        assert command.wait(10) == 130  # the engine would wait longer
+        assert command.wait(PATIENCE_S) == 130  # the engine would wait longer
         assert command.communicate() == ("", "a change that runs goes on; `netgroupctl watch` shows it\n")
 
 
@@ -173,7 +173,9 @@ with own_loop() as loop:
 
 
 def test_ctrl_c_that_comes_before_the_wait_ends_it_too() -> None:
-    got = subprocess.run([sys.executable, "-c", _EARLY], capture_output=True, text=True, timeout=20, check=False)
+    got = subprocess.run(
+        [sys.executable, "-c", _EARLY], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert got.stderr.splitlines()[-1] == "KeyboardInterrupt"
 
 
@@ -182,7 +184,7 @@ def test_command_says_that_the_bus_has_gone(bus: PrivateBus, remote: Remote, eng
     engine.gate.clear()
     with _told_to(remote, verb) as command:
         bus.stop()
-        told = command.communicate(timeout=20)
+        told = command.communicate(timeout=PATIENCE_S)
     bus.start()
     eventually(lambda: answers(bus))
     assert told == ("", "error: the system bus has gone, and the answer with it; a change that runs goes on\n")
@@ -212,7 +214,7 @@ def test_watch_says_that_the_bus_has_gone(bus: PrivateBus, daemon: Daemon) -> No
         assert watch.stdout
         watch.stdout.readline()
         bus.stop()
-        told = watch.communicate(timeout=20)[1]
+        told = watch.communicate(timeout=PATIENCE_S)[1]
     bus.start()
     eventually(lambda: answers(bus))
     assert (watch.returncode, told.partition(",")[0]) == (1, "error: the system bus has gone")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from gi.repository import GLib
@@ -18,7 +19,7 @@ from netgroupd.service.daemon import Daemon
 from netgroupd.service.work import in_main_loop
 from tests.service.conftest import PrivateBus, serving
 from tests.service.fake import FakeEngine
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 
 def test_unconfirmed_change_is_undone_at_its_deadline(
@@ -27,7 +28,7 @@ def test_unconfirmed_change_is_undone_at_its_deadline(
     seen, expire = threading.Event(), engine.expire
 
     def expire_once_seen() -> str | None:
-        seen.wait(20)
+        seen.wait()
         return expire()
 
     monkeypatch.setattr(engine, "expire", expire_once_seen)
@@ -41,7 +42,7 @@ def test_unconfirmed_change_is_undone_at_its_deadline(
 def test_end_of_the_wait_is_shown_though_it_took_along_what_has_a_name_of_any_bytes(
     remote: Remote, engine: FakeEngine, daemon: Daemon
 ) -> None:
-    remote.apply({"confirm": 30})
+    remote.apply({"confirm": 3600})
     engine.waits = None
     in_main_loop(lambda: daemon.wait_ended("routes by caf\udce9 are lost"))
     eventually(lambda: remote.properties()["State"] == "idle")
@@ -51,16 +52,23 @@ def test_end_of_the_wait_is_shown_though_it_took_along_what_has_a_name_of_any_by
 def test_deadline_that_stays_is_told_once(
     remote: Remote, engine: FakeEngine, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end = time.time() + 30
-    monkeypatch.setattr(engine, "pending", lambda: Pending(2, end - time.time()))
-    remote.apply({"confirm": 30})
+    left = 3600.0
+
+    def pending() -> Pending:
+        nonlocal left
+        left -= 0.01
+        return Pending(2, left)
+
+    monkeypatch.setattr("netgroupd.service.daemon.time", SimpleNamespace(time=lambda: 1e9, monotonic=time.monotonic))
+    monkeypatch.setattr(engine, "pending", pending)
+    remote.apply({"confirm": 3600})
     shown = remote.properties()["ConfirmBy"]
     in_main_loop(lambda: daemon.wait_ended(""))  # where things stand is looked up once more
     assert remote.properties()["ConfirmBy"] == shown
 
 
 def test_confirmed_change_stays(remote: Remote, engine: FakeEngine) -> None:
-    remote.apply({"confirm": 30})
+    remote.apply({"confirm": 3600})
     engine.broken = True  # nobody can look at the kernel: the answer does not wait for that
     assert remote.confirm() == {"generation": 2}
     assert remote.properties()["ConfirmBy"] == 0
@@ -117,8 +125,14 @@ def test_deadline_that_passed_while_the_host_slept_is_kept_when_it_wakes(
 ) -> None:
     with _often_looking(bus, tmp_path / "run", monkeypatch) as (engine, remote):
         remote.apply({"confirm": 3600})
-        before = engine.expired
-        time.sleep(0.5)
+        before, pending, looks = engine.expired, engine.pending, list[Pending | None]()
+
+        def looked() -> Pending | None:
+            looks.append(pending())
+            return looks[-1]
+
+        monkeypatch.setattr(engine, "pending", looked)
+        eventually(lambda: len(looks) > 5)
         assert (engine.expired, remote.properties()["State"]) == (before, "unconfirmed")
         engine.waits = Pending(2, 0.05)  # as the clock of the boot has it, which went on
         eventually(lambda: engine.expired > before)
@@ -151,7 +165,7 @@ def test_daemon_ends_when_what_was_not_confirmed_is_back(bus: PrivateBus, tmp_pa
     with serving(bus, Slow(), tmp_path / "run") as remote:
         eventually(lambda: remote.properties()["State"] == "idle")
         remote.apply({"confirm": 1})
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE_S)
     assert ended.is_set()
 
 
@@ -179,7 +193,7 @@ class _OfAnother(FakeEngine):
         return "netgroupctl, process 7"
 
     def recover(self) -> str | None:
-        self.gone.wait(60)
+        self.gone.wait()
         return None
 
     def expire(self) -> str | None:
@@ -205,7 +219,35 @@ def test_daemon_that_waits_for_the_change_of_another_process_says_so_and_can_be_
     thread.start()
     eventually(lambda: "waiting for the change of netgroupctl, process 7 to end" in caplog.text)
     GLib.idle_add(daemon.stop)
-    thread.join(20)
+    thread.join(PATIENCE_S)
+    stopped = not thread.is_alive()
+    engine.gone.set()
+    assert stopped
+
+
+def test_daemon_that_is_stopped_while_it_finds_out_whose_change_runs_does_not_wait_for_it(
+    bus: PrivateBus, tmp_path: Path
+) -> None:
+    asked, stopping = threading.Event(), threading.Event()
+
+    class Found(_OfAnother):
+        def changed_by(self) -> str:
+            asked.set()
+            stopping.wait()
+            return super().changed_by()
+
+    engine = Found()
+    daemon = Daemon(lambda _: engine, tmp_path / "run")
+    thread = threading.Thread(target=daemon.run, daemon=True)
+    thread.start()
+    assert asked.wait(PATIENCE_S)
+
+    def stop() -> None:
+        daemon.stop()
+        stopping.set()
+
+    in_main_loop(stop)
+    thread.join(PATIENCE_S)
     stopped = not thread.is_alive()
     engine.gone.set()
     assert stopped

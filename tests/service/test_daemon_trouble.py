@@ -29,7 +29,7 @@ from netgroupd.service.metrics import Metrics
 from netgroupd.service.work import in_main_loop
 from tests.service.conftest import PrivateBus, answers, jobs, refused, serving
 from tests.service.fake import PLAN, FakeEngine
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 REFUSED_FILES = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
 
@@ -185,7 +185,7 @@ def test_reload_that_waited_is_seen_to_run(bus: PrivateBus, tmp_path: Path, monk
         apply, before, turns = engine.apply, engine.applied_times, iter((engine.gate, second))
 
         def held(*said: object, **more: object) -> Result:
-            next(turns).wait(20)
+            next(turns).wait()
             return apply()
 
         engine.gate.clear()
@@ -198,10 +198,10 @@ def test_reload_that_waited_is_seen_to_run(bus: PrivateBus, tmp_path: Path, monk
         eventually(lambda: len(jobs(caller)) == 3)  # the start's, the one that runs, the one that waits
         engine.gate.set()
         eventually(lambda: engine.applied_times == before + 1)
-        callers[0].join(20)
+        callers[0].join(PATIENCE_S)
         assert remote.properties()["State"] == "changing"
         second.set()
-        callers[1].join(20)
+        callers[1].join(PATIENCE_S)
         eventually(lambda: remote.properties()["State"] == "idle")
 
 
@@ -213,17 +213,17 @@ def test_start_comes_behind_a_reload_that_was_asked_for_while_a_change_was_being
 
     def held(*, in_part: bool = False, **_more: object) -> Result:
         if in_part:
-            start.wait(20)
+            start.wait()
         return apply()
 
-    monkeypatch.setattr(engine, "recover", lambda: recovered.wait(20) and None)
+    monkeypatch.setattr(engine, "recover", lambda: recovered.wait() and None)
     monkeypatch.setattr(engine, "apply", held)
     with serving(bus, engine, tmp_path / "run") as remote:
         caller, reload = bus.connect(), threading.Thread(target=Remote(bus.connect()).reload, daemon=True)
         reload.start()
         eventually(lambda: len(jobs(caller)) == 1)
         recovered.set()
-        reload.join(20)
+        reload.join(PATIENCE_S)
         assert refused(lambda: remote.apply({})).dbus_name == BusyError.dbus_name
         assert remote.properties()["State"] == "changing"
         start.set()
@@ -256,7 +256,7 @@ def test_daemon_ends_well_though_the_bus_has_just_gone(bus: PrivateBus, tmp_path
         daemon.stop()
 
     in_main_loop(stop)
-    thread.join(20)
+    thread.join(PATIENCE_S)
     bus.start()
     assert ended == [0]
 
@@ -346,7 +346,7 @@ def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Pa
         eventually(lambda: remote.properties()["State"] == "idle")
         with pytest.raises(BrokenPipeError):
             remote.follow(tell)
-        caller.join(20)  # its answer comes after what is followed
+        caller.join(PATIENCE_S)  # its answer comes after what is followed
 
 
 def test_metrics_have_all_digits_and_need_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,8 +367,8 @@ def test_journal_says_what_waits_to_be_confirmed_and_of_what_an_error_is(
     remote: Remote, engine: FakeEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "netgroupd")
-    remote.apply({"confirm": 30})
-    assert caplog.messages[-1].endswith(", generation 2; it is put back in 30 s unless it is confirmed")
+    remote.apply({"confirm": 3600})
+    assert caplog.messages[-1].endswith(", generation 2; it is put back in 3600 s unless it is confirmed")
     engine.error = BusyError("generation 2 waits to be confirmed or rolled back")
     refused(remote.reload)
     assert caplog.messages[-1] == "reload: generation 2 waits to be confirmed or rolled back"

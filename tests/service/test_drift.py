@@ -3,8 +3,10 @@
 
 import fcntl
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,16 +15,17 @@ from netgroupd.engine.report import Pending
 from netgroupd.engine.transaction import plan_now
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.model.state import State
-from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.step import Plan
 from netgroupd.service import drift
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
-from netgroupd.service.drift import Damping, Spacing
+from netgroupd.service.drift import Damping, Drift, Spacing
 from netgroupd.service.picture import Picture, take
+from netgroupd.service.work import in_main_loop
 from tests.engine.desk import Desk
 from tests.service.conftest import PrivateBus, refused
-from tests.service.fake import HARDWARE_CAME, LINK, PLAN, FakeEngine, News
-from tests.waiting import eventually
+from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine, News
+from tests.waiting import PATIENCE_S, eventually
 
 
 class Look:
@@ -34,7 +37,7 @@ class Look:
 
     def __call__(self) -> Plan:
         self.begun.set()
-        self.end.wait(20)
+        self.end.wait()
         return self._found
 
 
@@ -45,7 +48,7 @@ def look(engine: FakeEngine, daemon: Daemon, monkeypatch: pytest.MonkeyPatch) ->
     slow = Look(PLAN)
     monkeypatch.setattr(engine, "drift", slow)
     engine.news.tell()
-    assert slow.begun.wait(20)
+    assert slow.begun.wait(PATIENCE_S)
     return slow
 
 
@@ -56,24 +59,31 @@ def test_picture_from_before_a_change_is_not_shown(
     after = Look(Plan())
     monkeypatch.setattr(engine, "drift", after)
     look.end.set()
-    assert after.begun.wait(20)
+    assert after.begun.wait(PATIENCE_S)
     assert remote.properties()["Drift"] == 0
     assert "changed from outside" not in caplog.text
     after.end.set()
 
 
 def test_drift_that_was_seen_while_a_change_was_refused_is_told(
-    look: Look, engine: FakeEngine, bus: PrivateBus, remote: Remote
+    look: Look, engine: FakeEngine, bus: PrivateBus, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shown, show = threading.Event(), Drift._show
+
+    def noted(*picture: Any) -> None:
+        show(*picture)
+        shown.set()
+
+    monkeypatch.setattr(Drift, "_show", noted)
     engine.gate.clear()
     engine.error = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
     caller = threading.Thread(target=lambda: refused(Remote(bus.connect()).reload))
     caller.start()
     eventually(lambda: remote.properties()["State"] == "changing")
     look.end.set()
-    time.sleep(0.5)  # it is over before the change is
+    assert shown.wait(PATIENCE_S)  # it is over before the change is
     engine.gate.set()
-    caller.join(20)
+    caller.join(PATIENCE_S)
     eventually(lambda: remote.properties()["Drift"] == 1)
 
 
@@ -111,11 +121,29 @@ def test_hardware_that_vanishes_is_told_once(
 ) -> None:
     vanished = "not there any more, and configured when it comes again: swp[1-2]"
     for absent in (set[str](), {"swp1", "swp2"}, {"swp1", "swp2"}, {"swp1"}):
-        engine.drifted = Plan(absent=frozenset(absent))
-        engine.news.tell()
-        time.sleep(0.5)
-    assert remote.properties()["Drift"] == 0
-    assert caplog.messages.count(vanished) == 1
+        engine.differ(Plan(absent=frozenset(absent)))
+    engine.differ(HARDWARE_CAME)
+    eventually(lambda: remote.properties()["Drift"])  # and all before it was shown
+    assert [one for one in caplog.messages if "not there any more" in one] == [vanished]
+
+
+def test_news_that_come_while_the_main_loop_is_busy_are_told_once(
+    engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
+) -> None:
+    go_on = threading.Event()
+
+    def busy() -> None:
+        go_on.wait()
+
+    in_main_loop(busy)
+    gone = Plan(absent=frozenset({"swp1"}))
+    for found in (gone, gone._replace(steps=PLAN.steps)):
+        engine.differ(found)
+    go_on.set()
+    eventually(lambda: engine.repaired)
+    assert [one for one in caplog.messages if "not there any more" in one] == [
+        "not there any more, and configured when it comes again: swp1"
+    ]
 
 
 def test_hardware_that_was_not_there_before_has_not_vanished_with_a_change_that_was_not_kept(
@@ -132,18 +160,21 @@ def test_hardware_that_was_not_there_before_has_not_vanished_with_a_change_that_
 
 
 def test_drift_that_comes_and_goes_is_told_once_and_then_summed_up(
-    engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
+    engine: FakeEngine, remote: Remote, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    timers: list[Callable[[], None]] = []
+    monkeypatch.setattr(drift, "later", lambda _, call: timers.append(call))
+    monkeypatch.setattr(drift, "time", SimpleNamespace(monotonic=lambda: 100.0))  # all of it comes in one moment
     engine.policy = "report"
-    link = LINK._replace(key=("br-told",))  # the daemon of the test before may still sum up what it had
-    for found in (Plan((Step(Op.CREATE, None, link, link.attrs),)), Plan()) * 6:
+    for found in (PLAN, Plan()) * 6:
         engine.drifted = found
         engine.news.tell()
         eventually(lambda: remote.properties()["Drift"] == len(engine.drifted.steps))
-    told = [one.partition(":")[0] for one in caplog.messages if "br-told" in one]
-    assert told[0] == "changed from outside"
-    assert 2 <= len(told) <= 4
-    assert all("again, " in one for one in told[1:])
+    (sum_up,) = timers
+    in_main_loop(sum_up)
+    eventually(lambda: any("again" in one for one in caplog.messages))
+    told = [one.partition(":")[0] for one in caplog.messages if "br-1" in one]
+    assert told == ["changed from outside", "changed from outside again, 5 times"]
 
 
 def test_end_of_a_change_is_seen_at_once_though_others_have_kept_it_busy(
@@ -157,7 +188,7 @@ def test_end_of_a_change_is_seen_at_once_though_others_have_kept_it_busy(
 
     monkeypatch.setattr(Spacing, "after", after)
     engine.news.tell()
-    assert waits.wait(20)
+    assert waits.wait(PATIENCE_S)
     generation = remote.apply({})["generation"]
     eventually(lambda: remote.properties()["Generation"] == generation)
 
@@ -189,6 +220,23 @@ def test_news_of_very_many_network_namespaces_are_heard(
     away.tell()
     eventually(lambda: remote.properties()["Drift"] == 1)
     assert "defect" not in caplog.text
+
+
+def test_drift_that_comes_back_is_repaired_again(daemon: Daemon, remote: Remote, engine: FakeEngine) -> None:
+    for times in (1, 2):
+        engine.drifted = PLAN
+        engine.news.tell()
+        eventually(lambda times=times: len(engine.repaired) == times)  # type: ignore[misc]
+
+
+def test_hardware_that_has_come_is_configured_though_drift_is_only_reported(
+    daemon: Daemon, remote: Remote, engine: FakeEngine
+) -> None:
+    engine.policy = "report"
+    engine.drifted = HARDWARE_CAME
+    engine.news.tell()
+    eventually(lambda: engine.repaired)
+    assert engine.repaired == [frozenset({"swp1", "swp1.5"})]
 
 
 def test_picture_takes_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,7 +295,7 @@ def test_generation_is_told_before_anybody_has_looked_at_what_it_made(
     seen = threading.Event()
 
     def look(engine: FakeEngine, last: Picture | None) -> Picture:
-        seen.wait(20)
+        seen.wait()
         return take(engine, last)
 
     monkeypatch.setattr("netgroupd.service.drift.take", look)

@@ -3,13 +3,13 @@
 
 import socket
 import struct
-import time
 from pathlib import Path
 
 import pytest
 
 from netgroupd.kernel.netns import entered
 from tests.vm.hosts import EngineIn, here
+from tests.waiting import eventually
 
 _ALL_NODES, _ANY_HOP = "ff02::1", 255
 _DEFAULT = "links: {d0: {up: true%s}}\nroutes: [{to: default, via: fe80::1, dev: d0%s}]\n"
@@ -27,6 +27,22 @@ def _advertise(hops: int) -> None:
         router.sendto(told, (_ALL_NODES, 0, 0, socket.if_nametoindex("d1")))
 
 
+def _heard(hops: int) -> None:
+    """Advertise, until it has come to d0, whatever is done about it there."""
+
+    def came() -> int:
+        with entered("here"):
+            counted = Path("/proc/thread-self/net/dev_snmp6/d0").read_text().split()
+        return int(counted[counted.index("Icmp6InRouterAdvertisements") + 1])
+
+    def comes() -> bool:
+        before = came()
+        _advertise(hops)
+        return came() > before
+
+    eventually(comes)
+
+
 def _hops() -> int:
     with entered("here"):
         return int(Path("/proc/sys/net/ipv6/conf/d0/hop_limit").read_text())
@@ -41,12 +57,11 @@ def advertised(engine_in: EngineIn) -> None:
     here("ip link set d1 addrgenmode none up", "there")
     here("ip address add fe80::1/64 dev d1 nodad", "there")
     here("ip link set d0 up")
-    end = time.monotonic() + 30
-    while not (heard := here("ip -6 route show default")) and time.monotonic() < end:
-        time.sleep(0.5)
-        if "tentative" not in here("ip address show dev d0"):  # then it has asked for routers
-            _advertise(60)
-    assert "proto ra" in heard
+    # When its address is its own, it has asked for routers.
+    eventually(lambda: "inet6" in (shown := here("ip address show dev d0")) and "tentative" not in shown)
+    eventually(lambda: "LOWER_UP" in here("ip link show d1", "there"))
+    _heard(60)
+    assert "proto ra" in here("ip -6 route show default")
     assert _hops() == 60
 
 
@@ -58,8 +73,7 @@ def test_link_that_will_hear_its_router_no_more_is_told(engine_in: EngineIn, adv
     engine = engine_in("here", _DEFAULT % ("", ""))
     assert engine.diff().warnings == (_DEAF,)
     engine.apply()
-    _advertise(59)
-    time.sleep(0.5)
+    _heard(59)
     assert _hops() == 60
 
 
@@ -76,6 +90,5 @@ def test_default_route_that_makes_no_link_deaf_is_not_told(
     engine = engine_in("here", _DEFAULT % (setting, metric))
     assert _DEAF not in engine.diff().warnings
     engine.apply(allow=frozenset({"d0"}))
-    _advertise(59)
-    time.sleep(0.5)
+    _heard(59)
     assert _hops() == hops

@@ -11,11 +11,11 @@ from netgroupd.engine.session import CONSOLE
 from netgroupd.errors import GuardError
 from tests.engine.guard_tc_cases import LOCAL, PEER
 from tests.vm.test_guard_links import engine_in, ip, reaches, server
+from tests.waiting import eventually
 
 __all__ = ["server"]
 pytestmark = [pytest.mark.vm("stock"), pytest.mark.usefixtures("server")]
 
-_TRIES = 20
 _BOND = "bond0: {kind: bond, mode: active-backup, miimon: 50, up: true, ports: [%s], addresses: [%s/8]}"
 _BEHIND = f"""\
 -n there address add {PEER}/32 dev lo
@@ -32,16 +32,12 @@ _SECOND = """\
 """
 
 
-def _any(found: socket.socket) -> bool:
-    return any(reaches(found) for _ in range(_TRIES))
-
-
 def test_address_of_a_session_gets_another_length(server: socket.socket, tmp_path: Path) -> None:
     ip(f"-n there address add {PEER}/8 dev eth1")
     engine_in("here", tmp_path, f"links: {{eth1: {{addresses: [192.0.2.1/24, {LOCAL}/8]}}}}").apply()
-    assert _any(server)
+    eventually(lambda: reaches(server))
     engine_in("here", tmp_path, f"links: {{eth1: {{addresses: [192.0.2.1/24, {LOCAL}/9]}}}}").apply()
-    assert _any(server)
+    eventually(lambda: reaches(server))
 
 
 @pytest.mark.parametrize("others", [False, True], ids=["ours", "of_others"])
@@ -61,7 +57,7 @@ def test_link_that_has_nothing_but_the_address_of_a_session(server: socket.socke
     ip(_BEHIND)
     text = "links: {eth1: {addresses: [192.0.2.1/24]}%s}\nroutes: [{to: default, via: 192.0.2.2}]"
     engine_in("here", tmp_path, text % f", d0: {{kind: dummy, up: true, addresses: [{LOCAL}/32]}}").apply()
-    assert _any(server)
+    eventually(lambda: reaches(server))
     engine = engine_in("here", tmp_path, text % "")
     with pytest.raises(GuardError, match="to delete dummy d0 would cut the way of your session"):
         engine.apply()
@@ -72,9 +68,9 @@ def test_link_that_has_nothing_but_the_address_of_a_session(server: socket.socke
 def test_bond_goes_on_with_another_port(server: socket.socket, tmp_path: Path) -> None:
     ip(f"{_SECOND}-n there address add {PEER}/8 dev b0")
     engine_in("here", tmp_path, f"links: {{eth1: {{}}, eth2: {{}}, {_BOND % ('eth1, eth2', LOCAL)}}}").apply()
-    assert _any(server)
+    eventually(lambda: reaches(server))
     engine_in("here", tmp_path, f"links: {{eth1: {{}}, eth2: {{}}, {_BOND % ('eth2', LOCAL)}}}").apply()
-    assert _any(server)
+    eventually(lambda: reaches(server))
     engine = engine_in("here", tmp_path, f"links: {{eth1: {{}}, eth2: {{}}, {_BOND % ('', LOCAL)}}}")
     with pytest.raises(GuardError, match="--allow eth2 says"):
         engine.apply()
@@ -95,9 +91,9 @@ _BRIDGED = (
 def test_way_goes_on_in_its_vlan(server: socket.socket, tmp_path: Path) -> None:
     ip(f"{_TAGGED}-n there address add {PEER}/8 dev v")
     engine_in("here", tmp_path, _BRIDGED % (LOCAL, "5, 10")).apply()
-    assert _any(server)
+    eventually(lambda: reaches(server))
     engine_in("here", tmp_path, _BRIDGED % (LOCAL, "5, {vid: 7, pvid: true, untagged: true}")).apply()
-    assert _any(server)
+    eventually(lambda: reaches(server))
     engine = engine_in("here", tmp_path, _BRIDGED % (LOCAL, "10"))
     with pytest.raises(GuardError, match="to delete bridge_vlan eth1 vid 5 would cut the way of your session"):
         engine.apply()

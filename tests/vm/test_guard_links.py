@@ -17,10 +17,10 @@ from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.netns import entered
 from tests.engine.guard_tc_cases import LOCAL, PEER, SESSION
+from tests.waiting import eventually
 
 _HERE, _THERE = "here", "there"
 _WAIT_S = 0.5
-_TRIES = 20  # a handshake of WireGuard takes a while
 _CABLE = f"""\
 netns add {_HERE}
 netns add {_THERE}
@@ -208,7 +208,7 @@ def test_what_is_refused_would_end_the_session(server: socket.socket, tmp_path: 
         engine_in(_HERE, tmp_path, case.now).apply()
     if "wireguard" in case.now:
         engine_in(_THERE, tmp_path, wireguard(1, 0)).apply()
-    assert any(reaches(server) for _ in range(_TRIES)), "nothing came before"
+    eventually(lambda: reaches(server), told=lambda: "nothing came before")  # a handshake of WireGuard takes a while
     engine = engine_in(_HERE, tmp_path, case.then)
     with pytest.raises(GuardError, match=f"your session from {PEER}; --allow {case.cut}"):
         engine.apply()

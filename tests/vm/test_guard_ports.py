@@ -10,6 +10,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.errors import GuardError
 from tests.engine.guard_tc_cases import LOCAL, PEER
 from tests.vm.test_guard_links import engine_in, ip, reaches, server
+from tests.waiting import eventually
 
 __all__ = ["server"]
 
@@ -54,9 +55,9 @@ def test_port_that_the_session_does_not_come_by_may_go(
         return engine_in("here", tmp_path, f"links: {{{text}}}".replace("GONE", gone).replace("KEPT", kept))
 
     engine(now, "eth1", "eth2").apply()
-    assert any(reaches(server) for _ in range(20))
+    eventually(lambda: reaches(server))
     with pytest.raises(GuardError, match=f"your session from {PEER}; --allow eth1"):
         engine(then, "eth1", "eth2").apply()
     engine(now, "eth2", "eth1").apply()
     engine(then, "eth2", "eth1").apply()
-    assert reaches(server)
+    eventually(lambda: reaches(server))

@@ -3,8 +3,7 @@
 
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -31,7 +30,6 @@ _CARRIER = 33
 _MODE, _ACTIVE, _MIIMON = 1, 2, 3  # attributes of a bond
 _ACTIVE_BACKUP, _MODES = 1, 7
 _GROUP = 5
-_PATIENCE_S = 30
 
 
 @pytest.fixture
@@ -59,14 +57,9 @@ def active(nl: Netlink, bond: int) -> int:
     return u32(data[_ACTIVE]) if _ACTIVE in data else 0
 
 
-def becomes(nl: Netlink, bond: int, port: int) -> bool:
-    """Whether the bond soon sends through that port."""
-    end = time.monotonic() + _PATIENCE_S
-    while active(nl, bond) != port:
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
+def become(nl: Netlink, ports: Mapping[int, int]) -> None:
+    """Wait until each bond sends through its port."""
+    eventually(lambda: all(active(nl, bond) == port for bond, port in ports.items()))
 
 
 def threads() -> set[str]:
@@ -116,10 +109,10 @@ def test_light_bonds_do_not_wait_for_those_of_another_namespace(nl: Netlink) -> 
 
 def test_each_light_bond_sees_that_a_port_fails(nl: Netlink) -> None:
     bonds = [make(nl, f"b{k}", _ACTIVE_BACKUP) for k in range(5)]
-    assert all(becomes(nl, bond, first) for bond, (first, _) in bonds)
+    become(nl, {bond: first for bond, (first, _) in bonds})
     for _, (first, _) in bonds[1:]:
         assert nl.link(NEWLINK, attr(_CARRIER, b"\0"), index=first).error == 0
-    assert all(becomes(nl, bond, second) for bond, (_, second) in bonds[1:])
+    become(nl, {bond: second for bond, (_, second) in bonds[1:]})
     assert active(nl, bonds[0][0]) == bonds[0][1][0]
 
 
@@ -133,6 +126,6 @@ def test_light_bonds_go_while_their_works_run(nl: Netlink) -> None:
             assert nl.link(NEWLINK, attr(_CARRIER, b"\0"), index=port).error == 0
         assert nl.link(DELLINK, attr(GROUP, _GROUP)).error == 0
         assert nl.links(attr(GROUP, _GROUP)) == {}
-    assert becomes(nl, stays, first)
+    become(nl, {stays: first})
     assert nl.link(NEWLINK, attr(_CARRIER, b"\0"), index=first).error == 0
-    assert becomes(nl, stays, second)
+    become(nl, {stays: second})

@@ -6,12 +6,12 @@ It takes what its lists take, and not the double for the little that is in front
 
 import socket
 import struct
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.vm.charged import charged
 from tests.vm.kernel_netlink import IFA_LOCAL, NEWADDR, NODAD, Netlink, attr, nest
 
 pytestmark = pytest.mark.vm("patched")
@@ -20,29 +20,19 @@ CREATE_EXCL = 0x600
 ENTRIES = 4096  # of a hash that has as many lists
 CHARGED = ENTRIES * struct.calcsize("P")  # for the next one, which has twice as many and takes the place of this one
 BESIDE = CHARGED // 2  # whatever else comes and goes meanwhile
-FLUSHED_S = 4  # the kernel sums its counters up every two seconds, but not while it is idle
 
 
 @pytest.fixture
 def kernel_memory() -> Iterator[Path]:
-    """The statistics of a cgroup that this process is in meanwhile."""
+    """A cgroup that this process is in meanwhile."""
     mine = Path("/proc/self/cgroup").read_text(encoding="ascii").strip().rpartition(":")[2]
     root = Path("/sys/fs/cgroup")
     (root / "cgroup.subtree_control").write_text("+memory", encoding="ascii")
     grown = root / "grown"
     grown.mkdir(exist_ok=True)
     (grown / "cgroup.procs").write_text("0", encoding="ascii")
-    yield grown / "memory.stat"
+    yield grown
     (root / mine[1:] / "cgroup.procs").write_text("0", encoding="ascii")
-
-
-def kernel_bytes(statistics: Path) -> int:
-    """What the kernel keeps, when it has summed up."""
-    until = time.monotonic() + FLUSHED_S
-    while time.monotonic() < until:
-        pass
-    lines = statistics.read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("kernel "))
 
 
 def test_larger_hash_of_addresses_is_charged_to_who_adds_the_next_one(kernel_memory: Path) -> None:
@@ -53,9 +43,9 @@ def test_larger_hash_of_addresses_is_charged_to_who_adds_the_next_one(kernel_mem
         local = (attr(IFA_LOCAL, b"\xfd" + bytes(11) + struct.pack(">I", number)) for number in range(1 << 32))
         many = ((NEWADDR, CREATE_EXCL, body + next(local) + NODAD) for _ in range(ENTRIES - there))
         assert nl.send_many(many).error == 0
-        before = kernel_bytes(kernel_memory)
+        before = charged(kernel_memory, "kernel")
         assert nl.ask(NEWADDR, CREATE_EXCL, body + next(local) + NODAD).error == 0
-        assert abs(kernel_bytes(kernel_memory) - before - CHARGED) < BESIDE
+        assert abs(charged(kernel_memory, "kernel") - before - CHARGED) < BESIDE
 
 
 def test_larger_hash_of_names_is_charged_to_who_adds_the_next_one(kernel_memory: Path) -> None:
@@ -70,6 +60,6 @@ def test_larger_hash_of_names_is_charged_to_who_adds_the_next_one(kernel_memory:
 
         many = ((NEWLINKPROP, CREATE_EXCL, named(number)) for number in range(ENTRIES - there))
         assert nl.send_many(many).error == 0
-        before = kernel_bytes(kernel_memory)
+        before = charged(kernel_memory, "kernel")
         assert nl.ask(NEWLINKPROP, CREATE_EXCL, named(ENTRIES)).error == 0
-        assert abs(kernel_bytes(kernel_memory) - before - CHARGED) < BESIDE
+        assert abs(charged(kernel_memory, "kernel") - before - CHARGED) < BESIDE

@@ -43,6 +43,7 @@ from tests.vm.kernel_netlink import (
     parse,
     split,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.vm("patched")
 NAME_ONLY = 1 << 8
@@ -228,8 +229,7 @@ def test_icmpv6_counters_of_a_link_that_comes_up_count(nl: Netlink) -> None:
     index = nl.add_link("d0", "dummy")
     assert nl.link(NEWLINK, index=index, up=True).error == 0
     path = Path("/proc/thread-self/net/dev_snmp6/d0")
-    while "Icmp6OutType" not in path.read_text(encoding="ascii"):
-        pass
+    eventually(lambda: "Icmp6OutType" in path.read_text(encoding="ascii"))
 
 
 def test_filters_of_matchall_that_a_message_has_no_room_for_come_with_the_next(nl: Netlink) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.vm.kernel_netlink import GROUP, GROUP_MASK, IFF_UP, LINK, MASTER, NEWLINK, Netlink, attr, u32
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.vm("patched")
 NET_NS_PID, NET_NS_FD = 19, 28
@@ -29,11 +30,10 @@ def nl() -> Iterator[Netlink]:
 @contextmanager
 def another_namespace() -> Iterator[int]:
     """A process in a network namespace of its own."""
-    child = subprocess.Popen(["unshare", "-n", "sleep", "60"])
+    child = subprocess.Popen(["unshare", "-n", "sleep", "infinity"])
     try:
         mine = Path("/proc/self/ns/net").readlink()
-        while Path(f"/proc/{child.pid}/ns/net").readlink() == mine:
-            pass
+        eventually(lambda: Path(f"/proc/{child.pid}/ns/net").readlink() != mine)
         yield child.pid
     finally:
         child.kill()

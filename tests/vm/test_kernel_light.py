@@ -32,6 +32,7 @@ from tests.vm.kernel_netlink import (
     nest,
     u32,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.vm("patched")
 NO_SYSFS_EXTRA, NO_DEVCONF, NO_INET, NO_INET6, NO_UEVENT, NO_SYSFS = 1, 2, 4, 8, 16, 32
@@ -177,10 +178,10 @@ def test_everything_is_done_to_a_light_link(nl: Netlink, kind: str, flags: int) 
             assert nl.link(NEWLINK, attr(MASTER, value), index=index).error == 0
     assert nl.link(NEWLINK, index=index, up=False).error == 0
     assert nl.link(NEWLINK, attr(IFNAME, "y0"), index=index).error == 0
-    child = subprocess.Popen(["unshare", "-n", "sleep", "60"])
+    child = subprocess.Popen(["unshare", "-n", "sleep", "infinity"])
     try:
-        while Path(f"/proc/{child.pid}/ns/net").readlink() == Path("/proc/self/ns/net").readlink():
-            pass
+        mine = Path("/proc/self/ns/net").readlink()
+        eventually(lambda: Path(f"/proc/{child.pid}/ns/net").readlink() != mine)
         if kind == "dummy":
             assert nl.link(NEWLINK, attr(19, child.pid), index=index).error == 0
         else:

@@ -4,11 +4,11 @@
 import json
 import socket
 import subprocess
-import time
 from pathlib import Path
 
+from tests.waiting import eventually
+
 _VLANS = (5, 6)
-_PATIENCE_S = 20
 
 
 def ip(*words: str) -> str:
@@ -26,13 +26,13 @@ def answer(link: str, address: str) -> str:
     """What becomes of looking for an address on a link."""
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sender:
         sender.sendto(b"x", (address, 9, 0, socket.if_nametoindex(link)))
-    end = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < end:
-        for entry in json.loads(ip("-json", "-6", "neighbour", "show", "dev", link)):
-            if entry["dst"] == address and entry["state"] in (["REACHABLE"], ["FAILED"]):
-                return str(entry["state"][0])
-        time.sleep(0.05)
-    return "nothing"
+
+    def known() -> list[str]:
+        shown = json.loads(ip("-json", "-6", "neighbour", "show", "dev", link))
+        states = [entry["state"][0] for entry in shown if entry["dst"] == address]
+        return [state for state in states if state in ("REACHABLE", "FAILED")]
+
+    return eventually(known)[0]
 
 
 def connected() -> None:
@@ -40,11 +40,9 @@ def connected() -> None:
     Path("/proc/sys/net/ipv6/conf/default/accept_dad").write_text("0", encoding="ascii")
     ip("link", "add", "name", "va", "up", "type", "veth", "peer", "name", "vb")
     ip("link", "set", "vb", "up")
-    end = time.monotonic() + _PATIENCE_S
     # Their carriers come a moment later, and with them the addresses that they send from.
-    while not all(ip("-6", "address", "show", "dev", link, "scope", "link") for link in ("va", "vb")):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    shown = ("-6", "address", "show", "scope", "link", "dev")
+    eventually(lambda: all(ip(*shown, link) for link in ("va", "vb")))
 
 
 def test_each_vlan_answers_for_its_own_address() -> None:

@@ -8,12 +8,12 @@ import ctypes
 import errno
 import os
 import struct
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.vm.charged import charged
 from tests.vm.kernel_netlink import (
     BATCHTFILTER,
     BULK,
@@ -34,6 +34,7 @@ from tests.vm.kernel_netlink import (
     attr,
 )
 from tests.vm.test_kernel_tc_batch import CLSACT, KIND, batch, count, entry, flower
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.vm("patched")
 NOBODY, NEWUSER, NEWNET = 65534, 0x10000000, 0x40000000
@@ -162,13 +163,8 @@ def sent_messages(name: str) -> int:
 
 
 def kernel_bytes(cgroup: Path) -> int:
-    """What the kernel keeps for a cgroup, without names of files that it forgets by itself.
-
-    It sums up what each CPU has counted for a reader of ``cpu.stat``, and not for each of ``memory.stat``.
-    """
-    (cgroup / "cpu.stat").read_text(encoding="ascii")
-    lines = (cgroup / "memory.stat").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("slab_unreclaimable "))
+    """What the kernel keeps for a cgroup, without names of files that it forgets by itself."""
+    return charged(cgroup, "slab_unreclaimable")
 
 
 def test_counters_of_a_link_are_charged_to_whom_it_is_whoever_sends() -> None:
@@ -185,7 +181,6 @@ def test_counters_of_a_link_are_charged_to_whom_it_is_whoever_sends() -> None:
         (root / mine[1:] / "cgroup.procs").write_text("0", encoding="ascii")
         before = kernel_bytes(his)
         assert nl.link(NEWLINK, MINE, up=True).error == 0
-        while not all(map(sent_messages, names)):
-            time.sleep(0.1)
+        eventually(lambda: all(map(sent_messages, names)))
         assert kernel_bytes(his) - before >= 0.9 * len(names) * 4096
         assert nl.link(DELLINK, MINE).error == 0

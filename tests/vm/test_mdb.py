@@ -4,7 +4,6 @@
 import socket
 import struct
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -26,7 +25,7 @@ from tests.engine.universe import state_of
 from tests.vm.pipeline import Pipeline
 from tests.vm.stumbling import MINE, Stumbling, become, ip, to_and_fro, told
 from tests.vm.tc_wire import ETH_P_ALL, MARK, eth, ip4, udp
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 _ALL = Selection(classes=frozenset({"mdb"}), links=frozenset({"b0"}))
 SETUP = """
@@ -161,8 +160,7 @@ def test_what_is_learnt_is_never_looked_at(kernel: Stumbling) -> None:
     empty = said("", cable + ", p3: {kind: dummy, master: br}", more="mcast_querier: true")
     become(kernel, empty)
     ip("address add 239.1.1.1/32 dev q1 autojoin")
-    while "239.1.1.1" not in told("bridge", "mdb", "show"):
-        time.sleep(0.1)
+    eventually(lambda: "239.1.1.1" in told("bridge", "mdb", "show"))
     found = kernel.dump(EVERYTHING._replace(classes=frozenset({"mdb"}))).of("mdb")
     assert not found
     assert not plan_now(kernel, empty, MINE)[0].steps
@@ -258,14 +256,18 @@ _OTHER = eth(MARK, 0x88B6, dst=bytes.fromhex("010000000005"))
 
 def passes_from_to(one: socket.socket, other: socket.socket) -> None:
     """Wait until the bridge passes frames on: a port has its carrier some time after it is up."""
-    other.settimeout(0.1)
-    for _ in range(600):
+
+    def passes() -> bool:
         one.send(_EARLY)
         with suppress(TimeoutError):
             while other.recv(2048) != _EARLY:
                 pass
-            break
-    other.settimeout(60)
+            return True
+        return False
+
+    other.settimeout(0.1)
+    eventually(passes)
+    other.settimeout(PATIENCE_S)
 
 
 @pytest.mark.parametrize(

@@ -365,7 +365,7 @@ def test_neighbour_that_comes_to_a_bridge_whose_last_port_leaves_is_there(kernel
     bridge = "br: {kind: bridge, up: true, addresses: [192.0.2.1/24]%s}"
     text = f"links: {{lo: {{up: true}}, {bridge}, p: {{kind: dummy, up: true%s}}}}\n{more}"
     become(kernel, state_of(text % ("", ", master: br")))
-    time.sleep(1.1)  # until a carrier that comes is told
+    eventually(lambda: "state UP" in told("ip", "link", "show", "br"))  # a carrier that comes is told later
     lasting = ", neighbours: [{ip: 192.0.2.9, lladdr: '02:00:00:00:00:09', state: noarp}]"
     become(kernel, state_of(text % (lasting, ", master: null")), at_once=False)
     time.sleep(1.1)
