@@ -20,6 +20,7 @@ from netgroupd.model.value import Value
 Key: TypeAlias = tuple[Value, ...]
 Attrs: TypeAlias = Mapping[str, Value]
 NOTHING: Attrs = MappingProxyType({})
+_DICTS = frozenset({dict})
 
 
 class Origin(NamedTuple):
@@ -88,8 +89,9 @@ def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
     if not found:
         return ()
     assert isinstance(found, tuple)
-    # Nearly all are dicts, and very many rules have some of their own.
-    return tuple([record for record in found if type(record) is dict or isinstance(record, Mapping)])
+    if _DICTS.issuperset(map(type, found)):  # nearly all are, and very many rules have some of their own
+        return found  # type: ignore[return-value]
+    return tuple([record for record in found if isinstance(record, Mapping)])
 
 
 class Group(NamedTuple):

@@ -336,21 +336,22 @@ def _wrong(item: Type, raw: object, place: int) -> Iterator[InsideError]:
 def record(rows: Mapping[str, Type], required: frozenset[str] = frozenset()) -> Type:
     """A mapping with the keys ``rows``; what is not mentioned stays out of it."""
     expected = "a mapping of " + ", ".join(rows) if rows else "{}, for nothing more can be said"
+    names = rows.keys()
 
     def parse(raw: object) -> Value:
         if not isinstance(raw, Mapping):
             raise ValueError(f"expected {expected}")
         errors: list[ValueError] = [
             UnknownKeyError(f"expected {expected}, not {key!r}", str(key), tuple(rows))
-            for key in raw
+            for key in (() if raw.keys() <= names else raw)
             if key not in rows
         ]
-        if not errors and (missing := sorted(required - raw.keys())):
-            errors.append(ValueError(f"{missing[0]!r} is missing"))
+        if not errors and not required <= raw.keys():
+            errors.append(ValueError(f"{min(required - raw.keys())!r} is missing"))
         got: dict[str, Value] = {}
         for key, value in raw.items():
             try:
-                got[key] = rows[key].parse(value) if key in rows else None
+                got[key] = rows[key].parse(value) if key in names else None
             except ValueError as error:
                 errors += inside(error, f"{key}: ")
         raise_each(errors)

@@ -8,6 +8,8 @@ WireGuard and the ways of a route.  Linear, and at C speed where nothing differs
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import compress, repeat
+from operator import ne
 from typing import NamedTuple
 
 from netgroupd.model import CLASSES, address, ethtool, fdb, nexthop, rule, sysctl
@@ -119,18 +121,24 @@ def same(name: str, want: Value, have: Value) -> bool:
     """Whether ``have`` is what ``want`` asks for."""
     if want == have or (name in UNTOLD and (want is None or have is None)):
         return True
-    if isinstance(want, Mapping) and isinstance(have, Mapping):
-        fields = expected(name, want, have)
-        return fields.items() <= have.items() or all(
-            same(field, value, have.get(field)) for field, value in fields.items()
-        )
+    if isinstance(have, str):
+        return False
     if isinstance(want, tuple) and isinstance(have, tuple) and len(want) == len(have):
-        if name in _UNORDERED:
-            return set(want) == set(have)
-        return all(same(name, *pair) for pair in zip(want, have, strict=True))
+        return set(want) == set(have) if name in _UNORDERED else all(map(same, repeat(name), want, have))
     if isinstance(want, int) and isinstance(have, int):
         return _as_near_as_can_be(name, have - want)
+    if isinstance(want, Mapping) and isinstance(have, Mapping):
+        return _same_record(name, want, have)
     return have in (None, ()) and (want in (None, ()) or (want in _ANY and name in _ENDS))
+
+
+def _same_record(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> bool:
+    if name in _ALONE and want.items() <= have.items() <= {**usual(want), **want}.items():
+        return True
+    fields = expected(name, want, have)
+    return fields.items() <= have.items() or all(
+        same(field, value, had) for field, value in fields.items() if (had := have.get(field)) != value
+    )
 
 
 def expected(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -145,8 +153,8 @@ def expected(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) ->
 
 def _fields_of_action(want: Mapping[str, Value], have: Mapping[str, Value], *, alone: bool) -> Mapping[str, Value]:
     """What an action is to have: what a file says, and the usual of what else the kernel tells."""
-    others, told = usual(want), have.keys() - staying(str(want["kind"]), alone=alone)
-    return {**{field: others.get(field) for field in told}, **want}
+    others, unsaid = usual(want), have.keys() - want.keys() - staying(str(want["kind"]), alone=alone)
+    return {**want, **{field: others.get(field) for field in unsaid}}  # what is said is more likely to differ
 
 
 def _as_near_as_can_be(name: str, more: int) -> bool:
@@ -213,16 +221,16 @@ def differing(want: Object, have: Object) -> Attrs:
         return last.found
     if wanted.items() <= actual.items():
         return NOTHING
+    values = tuple(map(actual.get, wanted))
     found: Attrs = {
-        name: value
-        for name, value in wanted.items()
-        if (had := actual.get(name)) != value
-        and not _compared.same("action" if want.cls == "action" else name, value, had)
+        name: wanted[name]
+        for name in compress(wanted, map(ne, wanted.values(), values))
+        if not _compared.same("action" if want.cls == "action" else name, wanted[name], actual.get(name))
         and not _silent(want, name)
     }
     if found == last.found:
         found = last.found
-    _last.alike = _Alike(wanted, actual, tuple(map(actual.get, wanted)), found)
+    _last.alike = _Alike(wanted, actual, values, found)
     return found
 
 

@@ -8,23 +8,14 @@ no product becomes several, and nothing is ever claimed that is not there.
 Linear but for sorting.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.model.value import ip_bytes, ip_text
-
-_NUMBER = re.compile(r"([0-9]+)")
-_TOKEN = re.compile(
-    r"\[(?:v=)?[0-9,/-]+\]|\{v[^{}]*\}"  # a range is what it is, and what refers to it
-    r"|(?<![0-9a-z:.])(?P<mac>(?:[0-9a-f]{2}:){5}[0-9a-f]{2})(?![0-9a-z:])"
-    r"|(?<![0-9a-z:.])(?P<ip6>[0-9a-f]*:[0-9a-f:]*:[0-9a-f:]*)(?![0-9a-z.])"
-    r"|(?<![0-9a-z.])(?P<ip4>[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)(?![0-9a-z.])"
-    r"|(?P<number>[0-9]+)"
-)
+from netgroupd.model.value import ip_text
+from netgroupd.plan.skeleton import Column, Skeleton, of_name
 
 _ENOUGH = 16  # rows to tell by how much all of them grow, though some may not
 _PROGRESSION = 3  # any two numbers are some distance apart
@@ -33,7 +24,6 @@ _FEW = 5
 
 Row: TypeAlias = tuple[str, ...]
 _Point: TypeAlias = tuple[int, ...]
-_Skeleton: TypeAlias = tuple[str, ...]
 
 
 class Term(NamedTuple):
@@ -79,60 +69,17 @@ def form_text(form: str, value: int) -> str:
     return f"{value:0{form}}" if form else str(value)
 
 
-def _name_tokens(text: str) -> tuple[_Skeleton, _Point]:
-    """The skeleton of a name (texts and widths in turn) and its numbers."""
-    parts = _NUMBER.split(text)
-    numbers = parts[1::2]
-    values = tuple(map(int, numbers))
-    if [*map(str, values)] == numbers:
-        widths = _NO_WIDTHS[: len(numbers)]
-    else:
-        widths = [str(len(number)) if number[0] == "0" and number != "0" else "" for number in numbers]
-    return (*parts[::2], *widths), values
-
-
-_NO_WIDTHS = [""] * 64  # more numbers than a name has characters
-
-
-def _tokens(text: str) -> tuple[_Skeleton, list[int]]:
-    """The skeleton of another text (texts and forms in turn) and its values."""
-    texts, forms, values, end = [], [], [], 0
-    for match in _TOKEN.finditer(text):
-        form = str(match.lastgroup)
-        if match.lastgroup is None:
-            continue
-        try:
-            value, form = _value(form, match[0])
-        except ValueError:
-            continue
-        texts.append(text[end : match.start()])
-        forms.append(form)
-        values.append(value)
-        end = match.end()
-    texts.append(text[end:])
-    return (*texts, *forms), values
-
-
-def _value(form: str, text: str) -> tuple[int, str]:
-    if form == "mac":
-        return int(text.replace(":", ""), 16), form
-    if form in ("ip4", "ip6"):
-        payload = ip_bytes(text)
-        if ip_text(payload) != text:
-            raise ValueError(text)  # written otherwise, it must stay so
-        return int.from_bytes(payload, "big"), form
-    return int(text), str(len(text)) if text[0] == "0" and len(text) > 1 else ""
-
-
 def fold(rows: Iterable[Row], *, exact: bool = True) -> list[Pattern]:
     """Fold ``rows``; where not ``exact``, values without any rule do not keep rows apart."""
-    groups: dict[tuple[_Skeleton, ...], list[tuple[_Point, _Point]]] = defaultdict(list)
-    known: dict[Row, tuple[tuple[_Skeleton, ...], _Point]] = {}  # most rows have the same texts
+    groups: dict[tuple[Skeleton, ...], list[tuple[_Point, _Point]]] = defaultdict(list)
+    known: dict[Row, tuple[tuple[Skeleton, ...], _Point]] = {}  # most rows have the same texts
+    columns: list[Column] = []
     for name, *texts in rows:
-        skeleton, point = _name_tokens(name)
+        skeleton, point = of_name(name)
         rest = tuple(texts)
         if (found := known.get(rest)) is None:
-            found = known[rest] = _all_tokens(rest)
+            columns += [Column() for _ in texts[len(columns) :]]
+            found = known[rest] = _read(columns, rest)
         groups[(skeleton, *found[0])].append((point, found[1]))
     patterns: list[Pattern] = []
     for skeletons, alike in groups.items():
@@ -140,12 +87,12 @@ def fold(rows: Iterable[Row], *, exact: bool = True) -> list[Pattern]:
     return patterns
 
 
-def _all_tokens(texts: Row) -> tuple[tuple[_Skeleton, ...], _Point]:
-    found = [_tokens(text) for text in texts]
-    return tuple(skeleton for skeleton, _ in found), tuple(value for _, values in found for value in values)
+def _read(columns: Sequence[Column], texts: Row) -> tuple[tuple[Skeleton, ...], _Point]:
+    found = [column.read(text) for column, text in zip(columns, texts, strict=False)]
+    return tuple([skeleton for skeleton, _ in found]), tuple([value for _, values in found for value in values])
 
 
-def _fold_alike(skeletons: tuple[_Skeleton, ...], rows: list[tuple[_Point, _Point]], exact: bool) -> Iterator[Pattern]:
+def _fold_alike(skeletons: tuple[Skeleton, ...], rows: list[tuple[_Point, _Point]], exact: bool) -> Iterator[Pattern]:
     """Fold rows that differ in their numbers only."""
     points = [point for point, _ in rows]
     own, leading = _own_terms(points, exact)
@@ -264,7 +211,7 @@ def _products(points: list[_Point]) -> Iterator[tuple[tuple[int, ...], ...]]:
             yield (*rest, common)
 
 
-def _fields(skeletons: Sequence[_Skeleton], terms: list[Term]) -> tuple[tuple[Piece, ...], ...]:
+def _fields(skeletons: Sequence[Skeleton], terms: list[Term]) -> tuple[tuple[Piece, ...], ...]:
     """Put the terms between the texts of the skeletons."""
     waiting = iter(terms)
     fields = []

@@ -9,6 +9,8 @@ is said in the last line.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
+from operator import is_not
 from typing import NamedTuple
 
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
@@ -57,7 +59,10 @@ _SWITCHES = "its rules are built beside the old ones, and take over at once"
 _SAID_BY_NOTHING = frozenset[str]()
 _HIDDEN = "(secret)"  # in place of a setting that root alone may read: everybody may ask for a plan
 _IN_UNITS = frozenset({"qdisc", "tclass"})
+_TOLD_WHOLE = frozenset({"link", "ethtool", "vf"})
 _RATES = frozenset({"rate", "peakrate"})
+_PLAIN = frozenset({str, int})
+_PAIR = "%s %s".__mod__
 
 
 class Net(NamedTuple):
@@ -202,10 +207,16 @@ def value_text(value: Value) -> str:
     if isinstance(value, tuple):
         return ",".join(map(value_text, value))
     if isinstance(value, Mapping):
-        rates = _RATES if value.get("kind") == "police" else _SAID_BY_NOTHING
-        inside = (_told(name, rate_text(inner) if name in rates else inner) for name, inner in value.items())
-        return f"({' '.join(inside)})"
+        return f"({_record_text(value)})"
     return str(value)
+
+
+def _record_text(record: Mapping[str, Value]) -> str:
+    if record.get("kind") == "police":
+        record = {name: rate_text(value) if name in _RATES else value for name, value in record.items()}
+    if _PLAIN.issuperset(map(type, record.values())) and KEY_FILES.isdisjoint(record):  # as of very many rules
+        return " ".join(map(_PAIR, record.items()))
+    return " ".join([_told(*pair) for pair in record.items()])
 
 
 def _attr_text(obj: Object, name: str, value: Value, names: Mapping[int, str]) -> str:
@@ -235,12 +246,34 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
         for name, value in net.after.items()
         if value is not None and name not in said_already and not (name in usual and same(name, usual[name], value))
     ]
-    if obj.cls in ("link", "ethtool", "vf"):
+    if obj.cls in _TOLD_WHOLE:
         return "  ".join([_attr_text(obj, name, value, names) for name, value in told])
     shown = [(name, value) for name, value in told if value is not False or name in usual]
-    said = title(obj) if shown else ()
+    said = title(obj) if shown and obj.cls != "filter" else ()  # the name of a rule says what it matches
     texts = [_attr_text(obj, name, value, names) for name, value in shown if value is not True or name not in said]
     return "  ".join([text for text in texts if text not in said])
+
+
+class _Details:
+    """What is told of one object after the other: very many rules have all but their actions in common."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self._names = names
+        self._last: Attrs = NOTHING
+        self._texts: dict[str, str] = {}
+
+    def of(self, net: Net) -> str:
+        """As ``_details``."""
+        after, last = net.after, self._last
+        if net.sign == "~" or net.object.cls != "filter":
+            return _details(net, self._names)
+        moved: Iterable[str] = compress(after, map(is_not, after.values(), map(last.get, after)))
+        if after.keys() != last.keys():
+            moved, self._texts = after, dict.fromkeys(after, "")
+        for name in moved:
+            self._texts[name] = _details(net._replace(after={name: after[name]}), self._names)
+        self._last = after
+        return "  ".join(filter(None, self._texts.values()))
 
 
 def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
@@ -308,10 +341,11 @@ def _counting(found: Iterable[Net], signs: Counter[str]) -> Iterator[Net]:
 def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
     groups: dict[tuple[str, str, str], list[tuple[str, ...]]] = {}
     told: Net | None = None
+    telling = _Details(names)
     for net in found:
         # Most changes are the one before again, of another link, and most rules those of one line.
         if told is None or net[:1] != told[:1] or net.after is not told.after or net.before != told.before:
-            details, told = _details(net, names), net if net.sign == "~" or net.object.cls == "filter" else None
+            details, told = telling.of(net), net if net.sign == "~" or net.object.cls == "filter" else None
         if net.sign == "~" and not details and not net.why:
             continue
         row = (*title(net.object), details, net.why)

@@ -207,7 +207,9 @@ class Round:
         policy = draw(self._rng)
         self._arrive(policy.text())
         for _ in range(changes):
-            before, policy = policy.text(), touch(self._rng, policy)
+            before = policy.text()
+            while policy.text() == before:  # a change that is none makes no generation to go back from
+                policy = touch(self._rng, policy)
             captured = self._captured()
             self._refused(before, policy.text(), captured)
             self._arrive(policy.text())

@@ -8,6 +8,10 @@ from netgroupd.config.report import Report
 
 DEEPEST = 20
 _INDICATORS = r"\s,\[\]{}"
+_PLAIN = rf"""
+    (?:[^{_INDICATORS}#&*!|>'"%@`:?-]|-(?=[^{_INDICATORS}?]))
+    (?:[^{_INDICATORS}:?]|:(?=[^{_INDICATORS}])|[ ]+(?=[^{_INDICATORS}:?#]))*
+"""
 _TOKEN = re.compile(
     rf"""[ ]*(?:
     (?P<open>[\[{{])
@@ -16,13 +20,15 @@ _TOKEN = re.compile(
     |(?P<colon>:(?=[ ]|$))
     |"(?P<double>[^"\\]*)"
     |'(?P<single>(?:[^']|'')*)'
-    |(?P<plain>
-        (?:[^{_INDICATORS}#&*!|>'"%@`:?-]|-(?=[^{_INDICATORS}?]))
-        (?:[^{_INDICATORS}:?]|:(?=[^{_INDICATORS}])|[ ]+(?=[^{_INDICATORS}:?#]))*
-      )
+    |(?P<plain>{_PLAIN})
     )""",
     re.VERBOSE,
 )
+# What most entries are, as one token in place of four.
+_ENTRY = re.compile(
+    rf"""[ ]*(?P<key>{_PLAIN})[ ]*:[ ]+(?:(?P<plain>{_PLAIN})|"(?P<double>[^"\\]*)")[ ]*(?P<end>[,}}])""", re.VERBOSE
+)
+_END = re.compile(r"[ ]*}")
 
 
 class FlowParser:
@@ -83,24 +89,38 @@ class FlowParser:
 
     def _mapping(self, at: int) -> Node | None:
         entries: dict[str, Entry] = {}
-        token = self._token()
-        if token and token["close"] == "}":
-            return Mapping(entries, at)
-        while True:
-            key = self._value(token)
-            colon = self._token()
-            if not isinstance(key, Scalar) or not colon or not colon["colon"] or (key.plain and key.text == "<<"):
+        more = True
+        if end := _END.match(self.text, self.end):
+            self.end, more = end.end(), False
+        while more:
+            found = self._of_scalars() or self._entry()
+            if found is None or (found[0].plain and found[0].text == "<<"):
                 return None
-            value = self._value(self._token())
-            if value is None:
-                return None
+            key, value, more = found
             self._put(entries, key, value)
-            separator = self._token()
-            if separator and separator["close"] == "}":
-                return Mapping(entries, at)
-            if not separator or not separator["comma"]:
-                return None
-            token = self._token()
+        return Mapping(entries, at)
+
+    def _of_scalars(self) -> tuple[Scalar, Node, bool] | None:
+        """The next entry, and whether there are more, if it is a plain word to a value on its own."""
+        match = _ENTRY.match(self.text, self.end)
+        if match is None:
+            return None
+        self.end = match.end()
+        key, text, quoted, end = match.groups()
+        if text is None:
+            value = Scalar(quoted, self.at + match.start("double") - 1, False)
+        else:
+            value = Scalar(text, self.at + match.start("plain"))
+        return Scalar(key, self.at + match.start("key")), value, end == ","
+
+    def _entry(self) -> tuple[Scalar, Node, bool] | None:
+        key, colon = self._value(self._token()), self._token()
+        if not isinstance(key, Scalar) or not colon or not colon["colon"]:
+            return None
+        value, separator = self._value(self._token()), self._token()
+        if value is None or not separator or not (separator["comma"] or separator["close"] == "}"):
+            return None
+        return key, value, bool(separator["comma"])
 
     def _put(self, entries: dict[str, Entry], key: Scalar, value: Node) -> None:
         if key.text in entries:

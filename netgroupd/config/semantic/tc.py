@@ -63,12 +63,11 @@ def preferences(checked: Checked) -> None:
     """The filters of one chain that have one preference are of one kind, for one protocol and, of fw, of one mask."""
     first: dict[Key, Key] = {}
     rules = checked.state.of("filter")
-    seen: Attrs = {}
-    place: Key = ()
+    fits: tuple[Key | Value, ...] = ()
     for key, obj in rules.items():
-        if obj.attrs is seen and key[:4] == place and seen.get("kind") != "fw":
+        place, kind, protocol = key[:4], obj.attrs.get("kind"), obj.attrs.get("protocol")
+        if (place, kind, protocol) == fits and kind != "fw":
             continue
-        seen, place = obj.attrs, key[:4]
         other = rules[first.setdefault(place, key)]
         for name, mine, theirs in zip(("kind", "protocol", "mask"), _common(obj), _common(other), strict=True):
             if mine != theirs:
@@ -76,6 +75,8 @@ def preferences(checked: Checked) -> None:
                 told_ = f"{told('filter', key)} is of the {name} {mine}, and another of its pref is of {theirs}"
                 checked.refuse(obj, "", told_, f"the other is at {there}; give one of them another pref")
                 break
+        else:
+            fits = place, kind, protocol
 
 
 def _common(rule: Object) -> tuple[Value, Value, str]:

@@ -274,7 +274,8 @@ def _parse(raw: object) -> Value:
 
 
 _CONTROLS = {"gact": "drop", "mirred": "stolen", "police": "reclassify"}  # others are there to go on behind them
-_USUAL: Mapping[str, Mapping[str, Value]] = {
+_USUAL_OF_MOST: Mapping[str, Value] = {"control": "pipe", "hw_stats": "any", "no_percpu": False}
+_MORE: Mapping[str, Mapping[str, Value]] = {
     "vlan": {"protocol": "802.1q"},
     "skbedit": {"inheritdsfield": False},
     "police": {"overhead": 0, "mpu": 0, "linklayer": "ethernet", "conform": "pass"},
@@ -285,29 +286,33 @@ _USUAL: Mapping[str, Mapping[str, Value]] = {
     "sample": {"rate": 1, "group": 0},
     "connmark": {"zone": 0},
 }
+_USUAL = {
+    kind: {**_USUAL_OF_MOST, "control": _CONTROLS.get(kind, "pipe"), **_MORE.get(kind, {})}
+    for kind in FIELDS | _CONTROLS
+}
+_NOTHING = frozenset[str]()
 _OF_HOST: Mapping[str, frozenset[str]] = {"mpls": frozenset({"ttl"})}
 _STAYING = frozenset({"cookie", "no_percpu", "trunc", "random"})
 
 
 def usual_control(fields: Mapping[str, Value]) -> str:
     """What comes next where nothing is said: a mirrored packet goes on, a redirected one does not."""
-    mirrors = "mirror" in (fields.get("egress"), fields.get("ingress"))
-    return "pipe" if mirrors else _CONTROLS.get(str(fields["kind"]), "pipe")
+    kind = str(fields["kind"])
+    mirrors = kind == "mirred" and "mirror" in (fields.get("egress"), fields.get("ingress"))
+    return "pipe" if mirrors else _CONTROLS.get(kind, "pipe")
 
 
 def usual(fields: Mapping[str, Value]) -> Mapping[str, Value]:
     """What an action is in what a file does not say of it, where it is something."""
     kind = str(fields["kind"])
-    more: dict[str, Value] = {"control": usual_control(fields), "hw_stats": "any", "no_percpu": False}
-    if kind == "mirred" and "ingress" not in fields:
-        more["egress"] = "redirect"
-    elif kind == "police":
-        more["mtu"] = 2040 if fields.get("rate") else 0xFFFFFFFF  # with a rate comes a table of so many bytes
-    elif kind == "vlan" and fields.get("do") == "push":
-        more["priority"] = 0
-    elif kind == "ct":
-        more["nat"] = "nat_src" in fields or "nat_dst" in fields
-    return {**more, **_USUAL.get(kind, {})}
+    of_kind = _USUAL.get(kind, _USUAL_OF_MOST)
+    if kind == "mirred":
+        return {**of_kind, "control": usual_control(fields), **({} if "ingress" in fields else {"egress": "redirect"})}
+    if kind == "police":  # with a rate comes a table of so many bytes
+        return {**of_kind, "mtu": 2040 if fields.get("rate") else 0xFFFFFFFF}
+    if kind == "vlan" and fields.get("do") == "push":
+        return {**of_kind, "priority": 0}
+    return {**of_kind, "nat": "nat_src" in fields or "nat_dst" in fields} if kind == "ct" else of_kind
 
 
 def staying(kind: str, *, alone: bool) -> frozenset[str]:
@@ -315,7 +320,8 @@ def staying(kind: str, *, alone: bool) -> frozenset[str]:
 
     An action of one filter is made anew, but one that stands ``alone`` is changed.
     """
-    return _OF_HOST.get(kind, frozenset()) | (_STAYING if alone else frozenset())
+    of_host = _OF_HOST.get(kind, _NOTHING)
+    return of_host | _STAYING if alone else of_host
 
 
 ACTION = Type(

@@ -35,10 +35,15 @@ def _match(match: Mapping[str, Value]) -> int:
 
 
 def _body(action: Mapping[str, Value]) -> int:
-    said = [value for name, value in action.items() if name not in _IN_ACTION]
-    words = sum([len(value) for value in said if isinstance(value, tuple)])
-    text = sum([len(value) for value in said if isinstance(value, str)])
-    return _FIELD * len(said) + _WORD * words + (_code(action) if "bytecode" in action else 2 * text)
+    letter = 0 if "bytecode" in action else 2
+    size = 0 if letter else _code(action)
+    for value in map(action.get, action.keys() - _IN_ACTION):
+        size += _FIELD
+        if isinstance(value, str):
+            size += letter * len(value)
+        elif isinstance(value, tuple):
+            size += _WORD * len(value)
+    return size
 
 
 def _code(said: Mapping[str, Value]) -> int:
