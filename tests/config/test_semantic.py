@@ -156,7 +156,8 @@ MISTAKES = [
     ),
     pytest.param(
         "links:\n  lo: {port: {cost: 4}}\n",
-        "2:14: 'lo' has no master, so it has no attributes of a port",
+        "2:14: 'lo' has no master, so it has no attributes of a port; "
+        "say its `master`, or name it under the `ports` of a bridge or bond",
         id="port_without_a_master",
     ),
     pytest.param(
