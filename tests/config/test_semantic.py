@@ -161,6 +161,11 @@ MISTAKES = [
         id="port_without_a_master",
     ),
     pytest.param(
+        "links:\n  eth0: {master: eth1, port: {cost: 4}}\n",
+        "2:30: what a port of 'eth1' can have depends on its kind; say the `kind` of 'eth1' under `links`",
+        id="port_of_what_has_no_kind",
+    ),
+    pytest.param(
         "links:\n  lo: {group: tenants}\ngroups:\n  tenant: {}\n",
         "2:8: there is no group 'tenants'; did you mean 'tenant'?",
         id="unknown_group",
