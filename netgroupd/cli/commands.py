@@ -254,7 +254,7 @@ COMMANDS = (
 )
 
 EXITS = (
-    (0, "All is well; for diff, there is no difference."),
+    (0, "All is well."),
     (1, "An error, which was printed."),
     (64, "The command line is wrong."),
     (130, "Interrupted by Ctrl-C; that is how watch ends, with 0."),

@@ -132,14 +132,14 @@ class Terminal:
         """Draw how far it is, how fast, and how long it will take; only for people."""
         now = time.monotonic()
         self._started = self._started or now
-        if not self._err.isatty() or (now - self._drawn < _REFRESH_S and done < total):
+        if not (total and self._err.isatty()) or (now - self._drawn < _REFRESH_S and done < total):
             return
         self._drawn = now
         rate = done / max(now - self._started, 0.001)
         left = f"{(total - done) / rate:.0f} s left" if rate and done < total else ""
         told, width = f" {done}/{total}  {rate:.0f}/s  {left}", _width(self._err)
         bar = max(0, min(_BAR, width - len(told)))
-        full = bar * done // max(total, 1)
+        full = bar * done // total
         done_sign, left_sign = _signs(self._err)
         self._redraw(f"{done_sign * full}{left_sign * (bar - full)}{told}"[:width])
 

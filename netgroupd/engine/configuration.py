@@ -99,10 +99,14 @@ def refuse_nothing(places: Iterable[Path], problems: Iterable[Problem]) -> NoRet
     raise ConfigError([*problems, Problem(where, 1, 1, "there is no configuration", hint)])
 
 
-def nothing_in(places: Iterable[Path]) -> Problem:
-    """A warning for who has put a file under another name, or looks at another directory."""
+def passed_over(desired: Desired, places: Iterable[Path]) -> tuple[Problem, ...]:
+    """Warnings for who has put a file under another name, or looks at another directory."""
+    read = {source.path for one in desired.rendered for source in one.lines.files}
+    told = tuple(problem for problem in desired.problems if problem.file not in read)
+    if read:
+        return told
     hint = "only names in .mako and .yaml are read"
-    return Problem(", ".join(map(str, places)), 1, 1, "there is no file here", hint, warning=True)
+    return *told, Problem(", ".join(map(str, places)), 1, 1, "there is no file here", hint, warning=True)
 
 
 def files_of(desired: Desired) -> Files:

@@ -99,7 +99,7 @@ class Files:
                     raise ConfigError(problems)
         if desired.rendered:
             return len(desired.rendered), desired.problems
-        return 0, (*desired.problems, configuration.nothing_in(self.paths.config))
+        return 0, configuration.passed_over(desired, self.paths.config)
 
     def render(self) -> str:
         """The configuration as YAML, after the templates ran, each file under its name."""

@@ -70,7 +70,7 @@ def authorise(
             verdict(AccessError(f"only root may do this: polkit did not answer ({error.message})"))
             return
         allowed, challenge, _ = answer.unpack()[0]
-        wanted = f"{right} needs an administrator" + ("; authenticate to do this" if challenge else "")
+        wanted = f"{right} needs an administrator; be root" + (", or authenticate" if challenge else "")
         verdict(None if allowed else AccessError(wanted))
 
     subject = ("system-bus-name", {"name": GLib.Variant("s", sender)})

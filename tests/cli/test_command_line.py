@@ -311,6 +311,12 @@ def test_progress_tells_rate_and_time_left() -> None:
     assert "1 s left" in screen.getvalue()
 
 
+def test_nothing_to_do_has_no_progress() -> None:
+    screen = Screen()
+    Terminal(io.StringIO(), screen).progress(0, 0)
+    assert screen.getvalue() == ""
+
+
 @pytest.mark.parametrize(("encoding", "bar"), [("utf-8", "███████░░"), ("iso-8859-1", "#######..")])
 def test_progress_is_drawn_with_what_the_terminal_has(encoding: str, bar: str) -> None:
     side, terminal_side = os.openpty()

@@ -223,6 +223,17 @@ def test_check_says_that_there_is_no_file(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", want)
 
 
+def test_diff_tells_of_files_that_are_not_read(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "10.yml").write_text("links: {a: {kind: dummy}}\n")
+    passed_over = f"! {tmp_path}/10.yml: this file is not read; only names in .mako and .yaml are\n"
+    nothing = f"! {tmp_path}: there is no file here; only names in .mako and .yaml are read\n"
+    ended = on_a_fake("diff", "--config", tmp_path)
+    assert (ended.returncode, ended.stdout) == (0, f"{passed_over}{nothing}no differences\n")
+    (tmp_path / "20.yaml").write_text("links: {lo: {mtu: 65536}}\n")
+    assert on_a_fake("diff", "--config", tmp_path).stdout.startswith(passed_over)
+
+
 def test_a_fifo_is_no_network_namespace(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     ended = netgroupctl("--netns", str(tmp_path / "fifo"), "show", "links")

@@ -156,8 +156,14 @@ MISTAKES = [
     ),
     pytest.param(
         "links:\n  lo: {port: {cost: 4}}\n",
-        "2:14: 'lo' has no master, so it has no attributes of a port",
+        "2:14: 'lo' has no master, so it has no attributes of a port; "
+        "say its `master`, or name it under the `ports` of a bridge or bond",
         id="port_without_a_master",
+    ),
+    pytest.param(
+        "links:\n  eth0: {master: eth1, port: {cost: 4}}\n",
+        "2:30: what a port of 'eth1' can have depends on its kind; say the `kind` of 'eth1' under `links`",
+        id="port_of_what_has_no_kind",
     ),
     pytest.param(
         "links:\n  lo: {group: tenants}\ngroups:\n  tenant: {}\n",

@@ -123,7 +123,7 @@ def test_rollback_to_zero_leaves_nothing(desk: Desk) -> None:
 
 
 def test_rollback_to_an_unknown_generation_is_refused(desk: Desk) -> None:
-    with pytest.raises(UsageError, match="no generation 7"):
+    with pytest.raises(UsageError, match="no generation 7; `netgroupctl history` lists"):
         desk.engine.rollback(7)
 
 

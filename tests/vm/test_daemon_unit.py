@@ -30,9 +30,10 @@ pytestmark = pytest.mark.vm_systemd("stock")
 _KEY = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="
 
 
-def test_exposure_is_at_most_two(package: Fresh) -> None:
-    said = run("systemd-analyze", "security", "--no-pager", "netgroupd.service").stdout
-    found = re.search(r"exposure level for netgroupd.service: ([0-9.]+)", said)
+@pytest.mark.parametrize("unit", ["netgroupd", "netgroup-deadline", "netgroup-wait-online"])
+def test_exposure_is_at_most_two(package: Fresh, unit: str) -> None:
+    said = run("systemd-analyze", "security", "--no-pager", f"{unit}.service").stdout
+    found = re.search(rf"exposure level for {unit}.service: ([0-9.]+)", said)
     assert found
     assert float(found[1]) <= 2.0
 

@@ -170,7 +170,8 @@ class Ports:
         if not master and self._astray:
             return ""
         if not master:
-            self.report.missing(node.at, f"{name!r} has no master, so it has no attributes of a port")
+            hint = "say its `master`, or name it under the `ports` of a bridge or bond"
+            self.report.missing(node.at, f"{name!r} has no master, so it has no attributes of a port", hint)
             return ""
         if master in self.links.unsound:
             return ""
@@ -180,7 +181,7 @@ class Ports:
         if kind:
             self.report.once(node.at, f"ports of a {kind}, as {master!r} is, have no attributes")
         else:
-            hint = f"describe {master!r} under `links`"
+            hint = f"say the `kind` of {master!r} under `links`"
             self.report.missing(node.at, f"what a port of {master!r} can have depends on its kind", hint)
         return ""
 

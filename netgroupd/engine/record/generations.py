@@ -19,6 +19,7 @@ from netgroupd.plan.serialise import Json, key_from
 
 _MOST = 100
 _MOST_BYTES = 64 << 20
+_LISTED = "; `netgroupctl history` lists those that are kept"
 _MOST_REPLACED = 8 << 20  # of one generation, or it is kept without
 
 Files: TypeAlias = tuple[tuple[str, str, str], ...]
@@ -155,8 +156,8 @@ class Generations:
             return NOTHING
         plain = read_json(self._path(number))
         if plain is None:
-            lost = f", for {self._path(number)} is lost; an apply goes on without it" if self.get(number) else ""
-            raise UsageError(f"there is no generation {number}{lost}")
+            lost = f", for {self._path(number)} is lost; an apply goes on without it"
+            raise UsageError(f"there is no generation {number}{lost if self.get(number) else _LISTED}")
         with sensible(self._path(number)):
             return _content(plain)
 
