@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kernel settings that there are not: told where they are written, before anything is done."""
 
+import subprocess
+from collections.abc import Iterator
+
 import pytest
 
 from netgroupd.engine.engine import Engine
@@ -8,6 +11,9 @@ from netgroupd.errors import ConfigError
 from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm("stock")
+
+ON_THE_HOST = ("nsenter", "--target=1", "--net")  # which the tests are not in
+IN_HERE = ("ip", "netns", "exec", "here")
 
 
 def refused(engine: Engine) -> list[str]:
@@ -62,3 +68,29 @@ def test_list_of_numbers_longer_than_the_kernel_tells_at_once_is_what_was_asked_
     engine = engine_in("here", f"sysctl: {{net.ipv4.ip_local_reserved_ports: '{ports}'}}\n")
     engine.apply()
     assert not engine.diff().steps
+
+
+def tell(value: int, *in_namespace: str) -> None:
+    """Give a namespace settings for all its links and those to come."""
+    names = ("ip_forward", "conf.default.rp_filter", "conf.all.arp_ignore")
+    subprocess.run([*in_namespace, "sysctl", "-qw", *(f"net.ipv4.{name}={value}" for name in names)], check=True)
+
+
+@pytest.fixture
+def told_host() -> Iterator[None]:
+    """A host whose own namespace has settings that those which are made now have too."""
+    tell(1, *ON_THE_HOST)
+    yield
+    tell(0, *ON_THE_HOST)
+
+
+def test_settings_of_the_hosts_own_namespace_are_no_measure_of_what_was_changed(
+    engine_in: EngineIn, request: pytest.FixtureRequest
+) -> None:
+    engine_in("here", "{}")
+    request.getfixturevalue("told_host")
+    assert engine_in("here", "{}").capture() == "{}\n"
+    tell(1, *IN_HERE)
+    want = ["net.ipv4.conf.all.arp_ignore: 1", "net.ipv4.conf.default.rp_filter: 1", "net.ipv4.ip_forward: 1"]
+    text = engine_in("here", "{}").capture()
+    assert [line.strip() for line in text.splitlines() if line.startswith("  net.")] == want

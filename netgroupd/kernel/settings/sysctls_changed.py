@@ -35,6 +35,19 @@ _ADVERTISED = {
     (f"{_ROOT}/ipv6/neigh", "gc_stale_time"),  # three times the first
 }
 
+# What IPv4 has for all links and for those to come, where nobody has said anything; all else is 0.
+_OF_IPV4 = {
+    **dict.fromkeys(("accept_redirects", "send_redirects", "secure_redirects", "shared_media"), "1"),
+    "arp_evict_nocarrier": "1",
+    "igmpv2_unsolicited_report_interval": "10000",
+    "igmpv3_unsolicited_report_interval": "1000",
+}
+_USUAL_OF_IPV4: Mapping[str, Mapping[str, str]] = {
+    f"{_ROOT}/ipv4/conf/all": _OF_IPV4,
+    f"{_ROOT}/ipv4/conf/default": {**_OF_IPV4, "accept_source_route": "1"},
+}
+_FORWARDS = f"{_ROOT}/ipv4/ip_forward"
+
 _LO = Likeness("lo")
 _FEW = 64  # links of which a few files each may be read
 _FILES = 128  # to read all those of a link takes as long as to hear what netlink tells of so many
@@ -45,7 +58,8 @@ def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[],
     """The settings of a namespace and its links that were changed, where that can be told."""
     try:
         with fresh():
-            usual, unset, samples = dict(_shared()), _of_link("default"), _samples(links, connect)
+            usual = {path: _unchanged(path, value) for path, value in _shared()}
+            unset, samples = _of_link("default"), _samples(links, connect)
     except PermissionError:  # a confined daemon: nothing can be told
         return []
     with entered(context.netns):
@@ -96,6 +110,17 @@ def _is_writable(name: str, place: tuple[str, str]) -> bool:
         return bool(os.stat(f"{place[0]}/{name}/{place[1]}").st_mode & S_IWUSR)  # noqa: PTH116  # as below
     except OSError:
         return False
+
+
+def _unchanged(path: str, value: str) -> str:
+    """What a setting is where nobody has changed it, which has this ``value`` in a new namespace.
+
+    Those of IPv4 for all links and for those to come a new one has of the host's own, as they are by now.
+    """
+    place, _, name = path.rpartition("/")
+    if place in _USUAL_OF_IPV4:
+        return _USUAL_OF_IPV4[place].get(name, "0")
+    return "0" if path == _FORWARDS else value
 
 
 def _setting(path: str, value: str) -> Object:
