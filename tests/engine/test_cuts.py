@@ -169,6 +169,24 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
         ),
         pytest.param("", "{to: 0.0.0.0/0, type: throw, table: 9}", "{pref: 9, lookup: 9}", "", id="back_from_a_table"),
         pytest.param("", "{to: 198.51.100.0/24, dev: d0, tos: 16}", "", "", id="of_a_type_of_service"),
+        pytest.param(
+            "",
+            "",
+            "{pref: 8, to: 198.51.100.9/32, lookup: main}, {pref: 8, to: 128.0.0.0/1, lookup: main}, "
+            "{pref: 8, to: 0.0.0.0/1, lookup: main}, {pref: 9, action: prohibit}",
+            "",
+            id="behind_rules_for_all",
+        ),
+        pytest.param(
+            "", "", "{pref: 8, to: 10.0.0.0/8, lookup: main}, {pref: 9, action: prohibit}", "rule", id="behind_another"
+        ),
+        pytest.param(
+            "",
+            "",
+            "{pref: 8, lookup: main, suppress_prefixlength: 0}, {pref: 9, not: true, fwmark: 7, action: prohibit}",
+            "create rule",
+            id="behind_one_that_the_default_route_passes",
+        ),
         pytest.param("", "", "{pref: 9, goto: 32767}", "create rule", id="past_the_rule_of_the_table"),
         pytest.param("", "", "{pref: 9, goto: 32766}", "", id="to_the_rule_of_the_table"),
         pytest.param("", "", "{pref: 9, fwmark: 7, action: prohibit}", "", id="rule_for_a_mark"),

@@ -132,7 +132,7 @@ class Detours:
             return step.op is Op.CREATE and self._is_nearer(obj, way)
         if step.op is Op.CHANGE and not stands_beside(_differing(step)):
             return False
-        return self._misses_before(step, way) or (step.after is not None and self._rules(step.after, way))
+        return self._misses_before(step, way) or (step.after is not None and self._outrules(step.after, way))
 
     def replaced(self, step: Step) -> bool:
         """Whether ``step`` deletes a route in place of which another to the same destination leads the same way."""
@@ -213,6 +213,13 @@ class Detours:
             if self._rules(other, way):
                 return True
         return way.route.table not in TABLES.values()
+
+    def _outrules(self, rule: Object, way: Way) -> bool:
+        """Whether a rule leads the packets elsewhere before any leads them to the route in use."""
+        if not self._rules(rule, way):
+            return False
+        others = self._goal.of("rule").values()
+        return not any(_number(o.key[1]) < _number(rule.key[1]) and _leads_to_table(o, way) for o in others)
 
     def _rules(self, rule: Object, way: Way) -> bool:
         """Whether a rule leads the packets elsewhere, or nowhere."""
