@@ -20,11 +20,11 @@ from tests.waiting import eventually
 def test_all_are_answered_however_many_look_at_once(
     daemon: Daemon, bus: PrivateBus, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go, asked, answered, failed = threading.Event(), list[int](), list[str](), list[str]()
+    go, asked, answered, failed = threading.Event(), list[str](), list[str](), list[str]()
     status = engine.status
 
     def slow() -> Status:
-        asked.append(1)
+        asked.append(threading.current_thread().name)  # who looks for drift asks too
         go.wait()
         return status()
 
@@ -43,4 +43,4 @@ def test_all_are_answered_however_many_look_at_once(
     go.set()
     eventually(lambda: len(answered) + len(failed) == 60)
     assert failed == []
-    assert len(asked) <= 2  # the first, and one for all who came after it had begun
+    assert asked.count("reads") in (1, 2)  # the first, and one for all who came after it had begun
