@@ -30,6 +30,7 @@ from netgroupd.kernel.netlink.socket import Counters, Socket
 from netgroupd.kernel.netlink.thread_turns import prompt_turns
 from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.settings import sysctls
+from netgroupd.kernel.tc.filters.in_turn import in_turn
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Attrs, Key, Object, State, called
@@ -253,8 +254,9 @@ class Kernel:
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
         try:
             with prompt_turns():
-                self._fill(batch, steps)
-                batch.flush()
+                for some in in_turn(steps):
+                    self._fill(batch, some)
+                    batch.flush()
         finally:
             self._lanes.arrived()  # after an interrupt, too, nothing is on its way any more
             self._secondaries.done()

@@ -98,14 +98,14 @@ def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
         gone = going[pref]
         if len(gone) == len(rules):
             continue
-        lost = {_turn_of(rule) for rule in rules if rule.key in gone}
+        lost = {turn_of(rule) for rule in rules if rule.key in gone}
         for rule in rules:
             if not lost:
                 break  # of those that stay the first few have its mask
             if rule.key not in gone:
-                lost.discard(_turn_of(rule))
+                lost.discard(turn_of(rule))
         if lost:
-            yield from dropwhile(lambda rule: _turn_of(rule) not in lost, rules)  # noqa: B023  # at once
+            yield from dropwhile(lambda rule: turn_of(rule) not in lost, rules)  # noqa: B023  # at once
 
 
 def several(rules: Iterable[Object]) -> frozenset[Key]:
@@ -123,7 +123,7 @@ def by_mask(rules: Iterable[Object], among: Callable[[Object], Any] = lambda _ru
     placed: list[tuple[int, Any, Object]] = []
     for place, rule in enumerate(rules):
         if rule.attrs.get("kind") == "flower":
-            placed.append((first.setdefault((rule.key[:4], _turn_of(rule)), place), among(rule), rule))
+            placed.append((first.setdefault((rule.key[:4], turn_of(rule)), place), among(rule), rule))
         else:
             placed.append((place, 0, rule))
     return [rule for *_, rule in sorted(placed, key=itemgetter(0, 1))]
@@ -147,15 +147,15 @@ def _astray(wants: list[Object], haves: list[Object], made: Set[Key]) -> list[Ob
     now, then = _turns(stay), _turns(wants)
     right = sum(1 for _ in takewhile(bool, map(eq, now, then)))
     late = set(now[right:])
-    found = [have for have in stay if _turn_of(have) in late] if late else []
+    found = [have for have in stay if turn_of(have) in late] if late else []
     return [] if any(UNSAID in have.attrs for have in found) else found  # nothing could make it what it was
 
 
 def _turns(rules: Iterable[Object]) -> list[object]:
-    return [*dict.fromkeys(map(_turn_of, rules))]
+    return [*dict.fromkeys(map(turn_of, rules))]
 
 
-def _turn_of(rule: Object) -> object:
+def turn_of(rule: Object) -> object:
     """What has a place among others: the rule itself, or of flower the mask."""
     match = rule.key[4]
     assert isinstance(match, tuple)
