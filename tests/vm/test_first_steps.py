@@ -35,21 +35,16 @@ def _typed(page: str) -> Iterator[tuple[str, str]]:
 def host(package: Fresh, request: pytest.FixtureRequest) -> Iterator[str]:
     """A page, on a host that has the links it tells of, and nothing of netgroupd's yet."""
     _forget()
-    before = set(_links())
     subprocess.run(["sh", "-ec", _PAGES[request.param]], check=True)
     yield request.param
     run("netgroupctl", "rollback", "0")
     _forget()
-    for name in set(_links()) - before:
-        run("ip", "link", "delete", name)
-
-
-def _links() -> list[str]:
-    return [path.name for path in Path("/sys/class/net").iterdir()]
 
 
 def _forget() -> None:
     run("systemctl", "stop", "netgroupd")
+    for path in Path("/sys/class/net").iterdir():  # the bridges of the tests before, too
+        run("ip", "link", "delete", path.name)  # of hardware there is no such thing
     for path in ETC.iterdir():
         path.unlink()
     shutil.rmtree("/var/lib/netgroup", ignore_errors=True)
