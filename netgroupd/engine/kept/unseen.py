@@ -30,7 +30,7 @@ def add_unseen(kernel: Connection, plan: Plan, actual: State) -> bool:
     if not below:
         return False
     links = kernel.dump(Selection(rows=_STANDING, everything=True)).of("link")
-    shaken = {*below, *(name for name, _ in followers(below, links, bridges=True))}
+    shaken = {*below, *(name for name, _ in followers(below, links, masters={"bridge"}))}
     unseen = [link for key, link in links.items() if key not in actual.of("link")]
     on = ("master", "dev")
     names = frozenset(
