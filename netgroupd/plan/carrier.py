@@ -70,6 +70,6 @@ def _unlit(down: Set[str], left: Iterable[str], links: Mapping[Key, Object], sta
     dark, more = set[str](), {*down, *(master for master, those in ports.items() if not those)}
     while not more <= dark:
         dark |= more
-        more = {name for name, _ in followers(dark, links)}
+        more = {name for name, _ in followers(dark, links) if kind_of(links[name,]) != "vxlan"}
         more.update(master for master, those in ports.items() if those <= dark | more)
     return dark
