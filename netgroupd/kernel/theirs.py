@@ -25,6 +25,7 @@ from netgroupd.model.family import INET, INET6, OF_IP
 from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS, BY_ROUTERS, PROTO
 from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value, ip_bytes
+from netgroupd.plan.carrier import goes_with_carrier
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on, is_ipv4
 from netgroupd.plan.theirs import Along, Going, Theirs
@@ -33,7 +34,7 @@ _FEW = 8  # for more links one look at everything costs less than one at each of
 _OIF, _PREFSRC, _MULTIPATH, _NHID = 4, 7, 9, 30
 _FAMILIES = INET, INET6
 _FAMILIES_OF = {Along.IPV4: (INET,), Along.IPV6: (INET6,), Along.MAC: ()}
-_FIRST_OF = {Along.MAC: 2, Along.SOURCE: 3}  # of addresses, nexthops and neighbours
+_FIRST_OF = {Along.CARRIER: 1, Along.MAC: 2, Along.SOURCE: 3}  # of addresses, nexthops and neighbours
 _HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
 _CLONED = 0x200
 _BY_NOBODY = frozenset({PROTO, 1, BY_ROUTERS})  # but by us, the kernel (RTPROT_REDIRECT) or a router
@@ -56,7 +57,7 @@ def theirs(context: Context, names: Iterable[str], going: Going) -> Theirs:
     """
     along, deleted = going.along, going.deleted
     links: dict[int, str] = {}
-    for name in names:
+    for name in sorted(names):
         with suppress(UnknownLinkError):  # it is in another namespace, or has gone
             links[context.names.index(name)] = name
     filters = (*links,) if len(links) <= _FEW else (0,)
@@ -82,8 +83,9 @@ def theirs(context: Context, names: Iterable[str], going: Going) -> Theirs:
     back += (group for group in groups if group.attrs[UNOWNED] in BY_OPERATORS and UNSAID not in group.attrs)
     losing = {index: name for index, name in links.items() if name in going.gone}
     ways = _Ways(links, lost, frozenset(map(ip_bytes, going.sources)), losing.keys())
-    for found in _routes(context, ways, filters, _FAMILIES_OF.get(along, _FAMILIES)) if links else ():
-        if along in OF_IP and found.by_nexthop:
+    may_lose = lost if along is Along.CARRIER else links  # with a carrier go only those by nexthops
+    for found in _routes(context, ways, filters, _FAMILIES_OF.get(along, _FAMILIES)) if may_lose else ():
+        if found.by_nexthop if along in OF_IP else along is Along.CARRIER and not found.by_nexthop:
             continue
         route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
         if route and UNSAID not in route.attrs:
@@ -106,6 +108,8 @@ def _goes(obj: Object, along: Along) -> bool:
         return True
     if along is Along.MAC:
         return obj.cls == "neighbour" and not obj.key[2]  # those that are answered for stay
+    if along is Along.CARRIER:
+        return obj.cls == "nexthop" or goes_with_carrier(obj)
     return obj.cls != "nexthop" and is_ipv4(obj) == (along is Along.IPV4)
 
 

@@ -4,23 +4,27 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.fate import followers
-from netgroupd.plan.step import Op, Step
+from netgroupd.plan.compare import in_the_end, kind_of
+from netgroupd.plan.fate import TEAMING, followers
+from netgroupd.plan.step import Op, Plan, Step
 
 _SHAKING = frozenset({"master", "netns"})
+_BY_PORTS = TEAMING | {"bridge"}
+"""Kinds that have a carrier as long as one of their ports has."""
 
 
 def darkened_by(steps: Sequence[Step], desired: State, actual: State) -> Iterator[str]:
     """The links that may lose their carrier by steps about links, where anything goes with that."""
     nexthops = actual.of("nexthop")
-    lossy = {obj.name for obj in desired.of("neighbour").values() if _goes_with_carrier(obj)} if steps else ()
+    lossy = {obj.name for obj in desired.of("neighbour").values() if goes_with_carrier(obj)} if steps else ()
     if nexthops or lossy:
         yield from (name for name in losing_carrier(shaken_by(steps), actual.of("link")) if nexthops or name in lossy)
     if lossy:  # a link that comes up has a carrier until the kernel has looked
         yield from (step.object.name for step in steps if step.attrs.get("up") and step.object.name in lossy)
 
 
-def _goes_with_carrier(neighbour: Object) -> bool:
+def goes_with_carrier(neighbour: Object) -> bool:
+    """Whether a link that loses its carrier forgets a neighbour that does not age."""
     return neighbour.attrs.get("state") == "noarp" or bool(neighbour.attrs.get("managed"))
 
 
@@ -40,4 +44,32 @@ def losing_carrier(shaken: Set[str], links: Mapping[Key, Object]) -> Iterator[st
     ports = (links.get((name,)) for name in shaken)
     masters = {str(port.attrs["master"]) for port in ports if port and port.attrs.get("master")}
     yield from masters
-    yield from (name for name, _ in followers(masters | shaken, links))
+    yield from (name for name, _ in followers(masters | shaken, links, masters=_BY_PORTS))
+
+
+def without_a_port(plan: Plan, shaken: Set[str], goal: State, actual: State) -> tuple[set[str], set[str]]:
+    """The links that have no carrier when those that are ``shaken`` are away, and of these the ones that get none."""
+    links, wanted = actual.of("link"), goal.of("link")
+    down = plan.gone | plan.cycled
+    staying = {key: link for key, link in links.items() if link.name not in shaken}
+    left = {str(links[name,].attrs.get("master")) for name in shaken if (name,) in links}
+    dark = _unlit(down, left, links, staying)
+    keys = {*wanted, *(key for key in links if key[0] not in plan.gone)}
+    final = {key: Object("link", key, in_the_end(key[0], wanted, links)) for key in keys}
+    lost = {name for name in down if (name,) not in final or final[name,].attrs.get("up") is False}
+    return dark, dark & _unlit(lost, dark, final, final)
+
+
+def _unlit(down: Set[str], left: Iterable[str], links: Mapping[Key, Object], staying: Mapping[Key, Object]) -> set[str]:
+    """The links that are ``down``, what is above, and masters that ports have ``left``, or all that are ``staying``."""
+    ports: dict[str, set[str]] = {name: set() for name in left if kind_of(links.get((name,))) in _BY_PORTS}
+    for link in staying.values():
+        master = link.attrs.get("master")
+        if link.attrs.get("up") is not False and kind_of(links.get((master,))) in _BY_PORTS:
+            ports.setdefault(str(master), set()).add(link.name)
+    dark, more = set[str](), {*down, *(master for master, those in ports.items() if not those)}
+    while not more <= dark:
+        dark |= more
+        more = {name for name, _ in followers(dark, links) if kind_of(links[name,]) != "vxlan"}
+        more.update(master for master, those in ports.items() if those <= dark | more)
+    return dark

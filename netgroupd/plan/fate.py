@@ -55,14 +55,13 @@ class Fate(NamedTuple):
         return bool(self.gone or self.cycled or self.moved)
 
 
-def followers(names: Iterable[str], links: Mapping[Key, Object], *, bridges: bool = False) -> Iterator[tuple[str, str]]:
-    """All links that vanish with ``names``, each with the one that takes it along.
-
-    So do MTUs; with ``bridges`` those of bridges too, which take the least of their ports.
-    """
+def followers(
+    names: Iterable[str], links: Mapping[Key, Object], *, masters: Set[str] = frozenset()
+) -> Iterator[tuple[str, str]]:
+    """All links that vanish with ``names``, as MTUs do, each with what takes it along; and masters of these kinds."""
     above = _above(links)
-    for port in links.values() if bridges else ():
-        if kind_of(links.get((port.attrs.get("master"),))) == "bridge":
+    for port in links.values() if masters else ():
+        if kind_of(links.get((port.attrs.get("master"),))) in masters:
             above[port.name].append(str(port.attrs["master"]))
     return reached(names, above)
 

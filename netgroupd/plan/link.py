@@ -20,6 +20,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, problem_of
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
+from netgroupd.plan.led_away import without_led_away
 from netgroupd.plan.narrowed import is_resized
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
@@ -227,7 +228,8 @@ class _Comparison:
         while True:
             for name, lower in found:
                 self._doom(name, lower)
-            for name, lower in followers([*self.fate.gone], self.have):
+            standing = without_led_away(self.have, self.changed, self.fate.gone, moving)
+            for name, lower in followers([*self.fate.gone], standing):
                 self._doom(name, lower)
             if not (found := [*self._broken(moving)]):
                 break

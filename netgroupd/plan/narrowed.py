@@ -79,7 +79,7 @@ def _of(attrs: Attrs) -> int:
 def made_smaller(sizes: Mapping[str, int], links: Mapping[Key, Object]) -> Iterator[tuple[str, int]]:
     """The links above those that get these MTUs and become as small, which do not grow again with them."""
     found = dict(sizes)
-    for upper, lower in followers([*sizes], links, bridges=True) if sizes else ():
+    for upper, lower in followers([*sizes], links, masters={"bridge"}) if sizes else ():
         kind, mtu = kind_of(links[upper,]), _of(links[upper,].attrs)
         if (kind != "bridge" and kind not in FOLLOWS_MTU) or found.get(lower, mtu) >= mtu:
             continue

@@ -138,6 +138,7 @@ class _Cut:
         self.come = self.made.union([step.object.name for step in told if _is_new_here(step)])
         self.along = peers_made_along(links)
         leaving = (step.before for step in told if step.op is Op.DELETE or "master" in step.attrs)
+        self.doomed = {step.object.name for step in told if step.op is Op.DELETE}
         self.left = {*outgrown(told), *(link.attrs.get("master") for link in leaving if link)}
         self.early = changes.released | claimed(links)
         without_ports = bare(links, self.haves, self.early)
@@ -279,6 +280,7 @@ class _Cut:
             any(attrs.get(name) in self.made for name in NAMES_ANOTHER)
             or is_still_small(attrs.get("dev"), self.left, self.haves),
             follows(attrs, have),
+            kind_of(have) == "vxlan" and "dev" in attrs and have.attrs.get("dev") in self.doomed,
         )
         told = (id(attrs), manner)  # links that are told the same share the mapping that says it
         if (pieces := self._pieces.get(told)) is None:

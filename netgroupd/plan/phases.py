@@ -23,6 +23,7 @@ PHASES = (
     "delete vni",
     "delete address",
     "delete sriov",
+    "lead links away",
     "delete link",
     "add token of a link that listens no more",
     "add sysctl",

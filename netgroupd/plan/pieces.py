@@ -18,6 +18,7 @@ DOWN: Mapping[str, Value] = {"up": False}
 _FREED, _EMPTIED = ("mtu", "mac"), ("mac",)
 """What a bond gives back to a port that leaves, and what changes when that was the last one."""
 _GROWN = ("mtu",)
+_FIRST = (("regroup links", "group"), ("lead links away", "dev"))
 _NAMES_PORT = ("primary", "active_slave")
 NAMES_ANOTHER = ("dev", "port.backup_port")
 """What names another link and changes in place."""
@@ -41,6 +42,7 @@ class Manner(NamedTuple):
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
     waits: bool  # for a link that it names and that is to be made, or to be larger
     follows: bool  # the spanning tree group of a bridge, from the rest
+    led_away: bool  # from a link that goes, and would take it along
 
 
 def claimed(steps: Collection[Step]) -> set[str]:
@@ -84,14 +86,14 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     left = dict(attrs)
     if manner.follows:
         del left["group_address"]
-    said = {name: left.pop(name) for name in ("group", "up", "master") if name in left}
+    apart = ("group", "up", "master", *("dev",) * manner.led_away)
+    said = {name: left.pop(name) for name in apart if name in left}
     last = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
     last |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
     last |= {name: left.pop(name) for name in manner.late if name in left}
     # Of a tunnel one message says all.
     last |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in COMMON}
-    if "group" in said:
-        yield "regroup links", {"group": said["group"]}
+    yield from ((phase, {name: said[name]}) for phase, name in _FIRST if name in said)
     if said.get("up") is False or manner.down:
         yield "take links down", DOWN
     if manner.shrinks and "mtu" in left:

@@ -18,9 +18,10 @@ _OF_NAMESPACE = frozenset({"route", "nexthop"})
 
 
 class Along(StrEnum):
-    """What of a link goes: itself, all it has by one protocol, the MAC for its neighbours, or what routes send from."""
+    """What of a link goes: itself, its carrier, one protocol, the MAC for its neighbours, or what routes send from."""
 
     LINK = "link"
+    CARRIER = "carrier"
     IPV4 = "inet"
     IPV6 = "inet6"
     MAC = "mac"
@@ -31,8 +32,8 @@ class Going(NamedTuple):
     """What goes of links and beside them.
 
     Nexthops that have one of ``ids`` go too, and those that are ``deleted``: of routes by those alone something else
-    tells.  Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
-    Some of the links are ``gone`` then.
+    tells.  Of the carrier, a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with
+    that alone.  Some of the links are ``gone`` then.
     """
 
     ids: Set[int] = frozenset()

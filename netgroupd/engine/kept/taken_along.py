@@ -174,5 +174,5 @@ def taken_sizes(steps: Sequence[Step], actual: State) -> Iterator[tuple[str, Key
         resized.update(resized_ports(resized, links))
         yield from (("link", (name,)) for name in resized)
     if resized := resized.union(narrowed(steps, links)):
-        smaller = {name: links[name,] for name, _ in followers(resized, links, bridges=True)}
+        smaller = {name: links[name,] for name, _ in followers(resized, links, masters={"bridge"})}
         yield from (("link", (name,)) for name, link in smaller.items() if kind_of(link) != "bridge")

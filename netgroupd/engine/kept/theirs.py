@@ -16,6 +16,7 @@ from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Object, State
+from netgroupd.plan.carrier import losing_carrier, shaken_by, without_a_port
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
 from netgroupd.plan.fold import few_of
@@ -84,6 +85,7 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
     yield Loss(bare, on_emptied(bare.objects, plan, goal), "goes with the last IPv4 address of links")
     steps = [*singles(plan.steps)]
     shaken = plan.gone | plan.cycled
+    yield _with_carriers(kernel, plan, goal, actual)
     deleted = [step.object for step in steps if step.object.cls == "address" and step.op is Op.DELETE]
     sources = frozenset(plain_address(address.key) for address in deleted)
     lost = _of_some(kernel, {address.name for address in deleted} - shaken - plan.emptied, Along.SOURCE, goal, sources)
@@ -98,6 +100,19 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
     lost = _of_some(kernel, readdressed(steps, actual) - shaken, Along.MAC, goal)
     objects = tuple(obj for obj in lost.objects if not is_by_kernel(obj, actual))
     yield Loss(lost._replace(objects=objects), objects, "may go with the MAC that links have")
+
+
+def _with_carriers(kernel: Connection, plan: Plan, goal: State, actual: State) -> Loss:
+    """What others lose on links that stay, and have no port any more that has a carrier, or stand above such."""
+    down = plan.gone | plan.cycled
+    shaken = down | shaken_by(step for step in singles(plan.steps) if step.object.cls == "link")
+    names = {*losing_carrier(shaken, actual.of("link"))} - down
+    when = "may go with the carrier of links"
+    if _of_some(kernel, names, Along.CARRIER, goal) == Theirs():  # as mostly, and all links need not be looked through
+        return Loss(Theirs(), (), when)
+    dark, for_good = without_a_port(plan, shaken, goal, actual)
+    lost = _of_some(kernel, dark & names, Along.CARRIER, goal)
+    return Loss(lost, on_passing(lost.objects, frozenset(names - for_good), frozenset(names), goal, actual), when)
 
 
 def _of_some(kernel: Connection, names: Set[str], along: Along, goal: State, sources: Set[str] = frozenset()) -> Theirs:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What goes along with what a plan deletes, moves or makes smaller, and was not looked at: to be told, and put back.
+"""What goes along with what a plan takes down or makes smaller, and was not looked at: to be told, and put back.
 
-It is links of others, of which a kernel that filters its dumps has not told: they go, lose their master or become as
-small.  And it is classes and rules on qdiscs of others in the place of which files put theirs.
+It is links of others, of which a kernel that filters its dumps has not told: they go, go down, lose their master or
+become as small.  And it is classes and rules on qdiscs of others in the place of which files put theirs.
 """
 
 from collections.abc import Collection
@@ -26,11 +26,11 @@ def add_unseen(kernel: Connection, plan: Plan, actual: State) -> bool:
     """Bring them into ``actual``, and say whether there are any; all links are looked at where there may be."""
     if not kernel.features.dump_group:
         return False
-    below = [name for step in singles(felt(plan, actual.of("link")).steps) if (name := _shaken(step))]
+    below = {name for step in singles(felt(plan, actual.of("link")).steps) if (name := _shaken(step))} | plan.cycled
     if not below:
         return False
     links = kernel.dump(Selection(rows=_STANDING, everything=True)).of("link")
-    shaken = {*below, *(name for name, _ in followers(below, links, bridges=True))}
+    shaken = {*below, *(name for name, _ in followers(below, links, masters={"bridge"}))}
     unseen = [link for key, link in links.items() if key not in actual.of("link")]
     on = ("master", "dev")
     names = frozenset(
