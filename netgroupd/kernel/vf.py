@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from sys import byteorder
 
 from netgroupd.kernel.links.numbers import (
     IFLA_EXT_MASK,
@@ -32,6 +33,7 @@ from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 
 _BODY = 16
 _NUMBER, _LIST, _BUS = 21, 22, 57
+_MARK = _BUS.to_bytes(2, byteorder)
 _FUNCTION = 1
 _MAC, _RATE, _VLANS, _VLAN = 1, 6, 12, 1
 _ASKED = 1 | SKIP_STATS
@@ -61,12 +63,22 @@ def _whole(_kind: int, payload: memoryview) -> bytes:
     return bytes(payload)
 
 
+def _on_a_bus(context: Context) -> list[Told]:
+    """What the kernel tells of the links that are on a bus, and perhaps of others: of very many links few are."""
+
+    def take(_kind: int, payload: memoryview) -> bytes | None:
+        told = bytes(payload)
+        return told if _MARK in told else None
+
+    asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
+    found = context.socket.dump(asked, take, "read the cards")
+    return [attributes(memoryview(told), _BODY) for told in found]
+
+
 def _all_with_functions(context: Context) -> list[str]:
     """The cards that have functions; the others need not be asked for theirs."""
     found = []
-    asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
-    for payload in context.socket.dump(asked, _whole, "read the cards"):
-        told = attributes(memoryview(payload), _BODY)
+    for told in _on_a_bus(context):
         try:
             has_some = int((_directory(told) / _FILE).read_text(encoding="ascii"))
         except (OSError, ValueError):
@@ -211,9 +223,7 @@ def card_of(context: Context, name: str) -> str:
         device = (_directory(told) / _OF).readlink().name
     except OSError:
         return ""
-    asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
-    for payload in context.socket.dump(asked, _whole, "read the cards"):
-        card = attributes(memoryview(payload), _BODY)
+    for card in _on_a_bus(context):
         if _text(card, IFLA_PARENT_DEV_NAME) == device:
             return _text(card, IFLA_IFNAME)
     return ""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Settings of links that a capture does not read for each link: netlink must tell of every one of them."""
 
+import socket
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.netlink.request import Selection
+from netgroupd.kernel.settings import sysctls, sysctls_changed
 from netgroupd.kernel.settings.sysctls_told import TOLD, told
 
 _ROOT = Path("/proc/sys/net")
@@ -69,3 +72,43 @@ def test_setting_of_one_link_among_others_like_it_is_found(kernel: Kernel, setti
     before = kernel.changed_settings(links)
     assert _changed(_ROOT / setting)
     assert [found.key for found in kernel.changed_settings(links) if found not in before] == [(f"net/{setting}",)]
+
+
+def _routers(link: str) -> Iterator[socket.socket]:
+    """What routes multicasts by a link, of each protocol: the kernel tells so among the settings of the link."""
+    index, first, by_index = socket.if_nametoindex(link), 200, 8  # MRT_INIT and MRT6_INIT, VIFF_USE_IFINDEX
+    ipv4 = struct.pack("=HBBIII", 0, by_index, 1, 0, index, 0)
+    ipv6 = struct.pack("=HBBHxxI", 0, 0, 1, index, 0)
+    for family, protocol, level, interface in (
+        (socket.AF_INET, socket.IPPROTO_IGMP, socket.IPPROTO_IP, ipv4),
+        (socket.AF_INET6, socket.IPPROTO_ICMPV6, socket.IPPROTO_IPV6, ipv6),
+    ):
+        with socket.socket(family, socket.SOCK_RAW, protocol) as router:
+            router.setsockopt(level, first, struct.pack("=i", 1))
+            router.setsockopt(level, first + 2, interface)
+            yield router
+
+
+def test_that_multicasts_are_routed_by_a_link_is_no_setting_of_it(kernel: Kernel) -> None:
+    links = {link.key: link for link in kernel.dump(Selection(everything=True))}
+    told_of = [_ROOT / family / "conf/d1/mc_forwarding" for family in ("ipv4", "ipv6")]
+    before = kernel.changed_settings(links), kernel.settings_of({"d1"})
+    for setting, _router in zip(told_of, _routers("d1"), strict=True):
+        assert setting.read_text() == "1\n"
+        assert (kernel.changed_settings(links), kernel.settings_of({"d1"})) == before
+
+
+def test_few_files_of_links_like_others_are_read(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    links = {link.key: link for link in kernel.dump(Selection(everything=True))}
+    read: list[str] = []
+
+    def noted(path: str) -> str:
+        read.append(path)
+        return sysctls.read(path)
+
+    monkeypatch.setattr(sysctls_changed, "read", noted)
+    kernel.changed_settings(links)
+    of_each = [[path for path in read if f"/{name}/" in path] for name in ("d0", "d1", "d2", "d3")]
+    assert len(of_each[0]) > 100
+    assert _READ_ONLY.isdisjoint(Path(path).name for paths in of_each[1:] for path in paths)
+    assert len(of_each[1]) == len(of_each[2]) == len(of_each[3]) < 10

@@ -12,8 +12,8 @@ from typing import Any
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink.request import Context
 from netgroupd.kernel.netns import fresh
-from netgroupd.kernel.settings.ethtool import HEADER, read_part, unpack
-from netgroupd.kernel.settings.ethtool_features import Features, changed, features_of, places, values
+from netgroupd.kernel.settings.ethtool import read_part, unpack
+from netgroupd.kernel.settings.ethtool_features import Features, changed, features_of, places, said_in, values
 from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.ethtool import FEATURES
 from netgroupd.model.kinds import KINDS
@@ -60,7 +60,7 @@ def of_links(context: Context, names: Collection[str]) -> Iterator[Object]:
     for part in _TOLD:
         for index, told in read_part(context, part, indices):
             if part == FEATURES:
-                said = b"".join(value for number, value in told.items() if number != HEADER)
+                said = said_in(told)
                 if (attrs := alike.get(said)) is None:
                     features = Features.told(told)
                     can = [name for name, number in numbers.items() if features.changeable >> number & 1]

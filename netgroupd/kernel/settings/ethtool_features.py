@@ -70,12 +70,21 @@ def _texts(payload: memoryview) -> Iterator[tuple[str, int]]:
 
 def features_of(generic: Generic) -> Mapping[int, Features]:
     """The features of all links, by index."""
+    known: dict[bytes, Features] = {}  # most links have those of others
 
     def decode(_kind: int, payload: memoryview) -> tuple[int, Features]:
         told = attributes(payload, 4)
-        return int.from_bytes(attributes(told[_HEADER])[_INDEX], "little"), Features.told(told)
+        said = said_in(told)
+        if said not in known:
+            known[said] = Features.told(told)
+        return int.from_bytes(attributes(told[_HEADER])[_INDEX], "little"), known[said]
 
     return dict(generic.read(FAMILY, PARTS[FEATURES].get, decode, nest(_HEADER, u32(_FLAGS, COMPACT))))
+
+
+def said_in(told: Mapping[int, memoryview]) -> bytes:
+    """What a message says of a link, whichever that is."""
+    return b"".join(value for number, value in told.items() if number != _HEADER)
 
 
 def changed(features: Features, usual: Features, numbers: Mapping[str, int]) -> dict[str, Value]:

@@ -8,6 +8,7 @@ an empty one.
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache, partial
 from stat import S_IWUSR
 
 from netgroupd.kernel.netlink.request import Context
@@ -65,22 +66,22 @@ def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[],
     with entered(context.netns):
         found = [_setting(path, value) for path, value in _shared() if usual.get(path, value) != value]
         default, known = _of_link("default"), dict[tuple[int, Likeness], _OfLink]()
-        hears = advised(context)
+        hears = cache(partial(advised, context))
 
-        def otherwise(own: _OfLink, sample: _OfLink) -> Iterator[tuple[tuple[str, str], str]]:
+        def otherwise(name: str, own: _OfLink, sample: _OfLink) -> Iterator[tuple[tuple[str, str], str]]:
             for place, value in own.items():
                 by_kind = sample.get(place)
                 expected = default.get(place, value) if by_kind in {None, unset.get(place)} else by_kind
-                if value not in {"", expected}:
+                if value not in {"", expected} and _is_writable(name, place):
                     yield place, value
 
         for link, shared, own in _of_links(context, links.values()):
             like = _LO if link.name == "lo" else Likeness.of(link, None)
             sample = samples.get(like, {})
             if (both := (id(shared), like)) not in known:
-                known[both] = dict(otherwise(shared, sample))
-            for place, value in (*known[both].items(), *otherwise(own, sample)):
-                if link.name not in hears or place not in _ADVERTISED:
+                known[both] = dict(otherwise(link.name, shared, sample))
+            for place, value in (*known[both].items(), *otherwise(link.name, own, sample)):
+                if place not in _ADVERTISED or link.name not in hears():
                     found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
     return found
 
@@ -94,18 +95,22 @@ def of_links(context: Context, names: Collection[str]) -> list[Object]:
         known: dict[int, _OfLink] = {}  # what many share is looked through once
         for link, shared, own in _of_links(context, links, wholly=len(names) <= _FEW):
             if id(shared) not in known:
-                known[id(shared)] = _unusual(shared, default)
-            for place, value in (*known[id(shared)].items(), *_unusual(own, default).items()):
-                if _is_writable(link.name, place):
-                    found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
+                known[id(shared)] = _unusual(link.name, shared, default)
+            for place, value in (*known[id(shared)].items(), *_unusual(link.name, own, default).items()):
+                found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
     return found
 
 
-def _unusual(own: _OfLink, default: _OfLink) -> _OfLink:
-    return {place: value for place, value in own.items() if value not in {"", default.get(place, value)}}
+def _unusual(name: str, own: _OfLink, default: _OfLink) -> _OfLink:
+    return {
+        place: value
+        for place, value in own.items()
+        if value not in {"", default.get(place, value)} and _is_writable(name, place)
+    }
 
 
 def _is_writable(name: str, place: tuple[str, str]) -> bool:
+    """Whether a setting of a link is one, and not told alone: who routes multicasts has ``mc_forwarding`` say so."""
     try:
         return bool(os.stat(f"{place[0]}/{name}/{place[1]}").st_mode & S_IWUSR)  # noqa: PTH116  # as below
     except OSError:
@@ -174,7 +179,7 @@ def _of_links(
         else:
             own = _of_link(name)
             shared = {place: value for place, value in own.items() if place[1] in _TOLD.get(place[0], ())}
-            untold = [place for place in own if place not in shared] if wholly else []
+            untold = [place for place in own if place not in shared and _is_writable(name, place)] if wholly else []
             firsts[like] = shared, untold
             yield link, shared, {place: own[place] for place in untold}
 

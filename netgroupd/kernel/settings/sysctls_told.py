@@ -5,12 +5,12 @@ It is not read: links of which it tells the same have the same settings, so that
 the files of one of them say what all have.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from sys import byteorder
 
-from netgroupd.kernel.links.layout import spans
 from netgroupd.kernel.links.numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, SKIP_STATS
+from netgroupd.kernel.links.once import Once
 from netgroupd.kernel.links.write import header
 from netgroupd.kernel.netlink.message import NLM_F_DUMP, attributes, request, u32, walk
 from netgroupd.kernel.netlink.request import Context
@@ -63,7 +63,7 @@ _ATTR = 4  # the header of an attribute
 def told(context: Context) -> dict[str, tuple[bytes, ...]]:
     """By the name of a link what is told of its settings."""
     asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
-    links = dict(context.socket.dump(asked, _Once(_of_link, _places_of_link).read, "read the settings of links"))
+    links = dict(context.socket.dump(asked, Once(_of_link, _places_of_link).read, "read the settings of links"))
     neighbours = [dict(_tables(context, family)) for family in _CONF]
     names = context.names.by_index
     return {
@@ -91,33 +91,7 @@ def _hears(_kind: int, payload: memoryview) -> tuple[int, bool]:
 
 def _tables(context: Context, family: int) -> list[tuple[int, tuple[bytes, ...]]]:
     asked = request(_RTM_GETNEIGHTBL, NLM_F_DUMP, bytes((family, 0, 0, 0)))
-    return context.socket.dump(asked, _Once(_of_neighbours, _places_of_neighbours).read, "read the settings of links")
-
-
-class _Once:
-    """Takes messages apart, but those that are as one before at the ``places`` that count: these say the same."""
-
-    def __init__(
-        self,
-        parts: Callable[[memoryview], tuple[bytes, ...]],
-        places: Callable[[memoryview], tuple[int, Iterable[tuple[int, int]]]],
-    ) -> None:
-        self._parts = parts
-        self._places = places
-        self._shapes: dict[int, tuple[int, int, int, int]] = {}  # by length: where the index is, and what counts
-        self._known: dict[tuple[int, int], tuple[bytes, ...]] = {}
-
-    def read(self, _kind: int, payload: memoryview) -> tuple[int, tuple[bytes, ...]]:
-        """The index of a link, and what is told of its settings."""
-        size = len(payload)
-        if (shape := self._shapes.get(size)) is None:
-            at, places = self._places(payload)
-            shape = self._shapes[size] = (at, *spans([*places]))
-        at, start, end, mask = shape
-        said = size, int.from_bytes(payload[start:end], "little") & mask
-        if (parts := self._known.get(said)) is None:
-            parts = self._known[said] = self._parts(payload)
-        return int.from_bytes(payload[at : at + 4], byteorder), parts
+    return context.socket.dump(asked, Once(_of_neighbours, _places_of_neighbours).read, "read the settings of links")
 
 
 def _of_link(payload: memoryview) -> tuple[bytes, ...]:
