@@ -238,6 +238,7 @@ KEPT_IN_77 = f"routes: [{{to: {OFFICE}, {VIA}, table: 77}}]\n"
             True,
             id="before_the_one_of_vrfs",
         ),
+        pytest.param([looks_up(9, 77)], (77, 16, 0), "{pref: 32800, lookup: 77}", False, id="behind_the_kernels"),
         pytest.param([looks_up(9, 77, **{"from": "10.1.0.0/16"})], (77, 16, 0), "", False, id="for_others"),
         pytest.param([looks_up(9, 77, fwmark="0x1")], (77, 16, 0), "", False, id="by_a_mark"),
         pytest.param([looks_up(9, 78, **FROM_HERE)], (77, 16, 0), "", False, id="of_a_table_not_in_use"),
@@ -326,6 +327,26 @@ def test_session_in_a_vrf_keeps_what_the_vrf_leads_it_by(desk: Desk, text: str, 
 def test_session_in_a_vrf_leaves_what_is_outside_alone(desk: Desk, text: str) -> None:
     rules = "rules: [{pref: 1000, l3mdev: true}, {pref: 2000, lookup: 254}]"
     assert refused_in_red(desk, f"{KEPT_RED}{text}\n{rules}") == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "cut"),
+    [
+        ("pref: 9, iif: eth1", True),
+        (f"pref: 9, from: {PEER}, to: {LOCAL}", True),
+        ("pref: 9, iif: eth2", False),
+        ("pref: 9, iif: red", False),
+        (f"pref: 2000, from: {PEER}", False),
+        (f"pref: 9, from: {PEER}, to: {PEER}", False),
+    ],
+)
+def test_rule_in_front_of_a_vrf_must_not_refuse_what_the_session_gets(desk: Desk, rule: str, cut: bool) -> None:
+    rules = f"rules: [{{pref: 1000, l3mdev: true}}, {{{rule}, action: prohibit}}]"
+    assert ("to create rule" in refused_in_red(desk, f"{KEPT_RED}routes: [{ROUTE_IN_RED}]\n{rules}")) == cut
+
+
+def test_rule_about_what_comes_is_not_asked_where_the_address_is_found_before(desk: Desk) -> None:
+    assert refused(desk, [], Route("eth1", LOCAL), "rules: [{pref: 9, iif: eth1, action: prohibit}]") == ""
 
 
 def refused_in_red(desk: Desk, text: str) -> str:
