@@ -275,6 +275,7 @@ IN_RED = [
 ]
 RULES = [looks_up(1000, 0, l3mdev=True)]
 KEPT_RED = f"links: {{red: {{kind: vrf, table: 77, links: [eth1]}}, eth1: {{addresses: [{LOCAL}/24]}}}}\n"
+_OWN = "type: local, dev: eth1, table: 80"
 ROUTE_IN_RED = f"{{to: {OFFICE}, {VIA}, table: 77}}"
 
 
@@ -298,12 +299,6 @@ ROUTE_IN_RED = f"{{to: {OFFICE}, {VIA}, table: 77}}"
             "rules: [{pref: 1000, l3mdev: true}, {pref: 9, lookup: 78}]",
             "create rule",
             id="a_rule_before_it",
-        ),
-        pytest.param(
-            f"{KEPT_RED}routes: [{ROUTE_IN_RED}]\n"
-            "rules: [{pref: 1000, l3mdev: true}, {pref: 9, oif: red, action: prohibit}]",
-            "create rule 9",
-            id="a_rule_for_it",
         ),
         pytest.param(
             f"{KEPT_RED}routes: [{ROUTE_IN_RED}, {{to: {PEER}, via: 10.0.0.3, table: 77}}]\n"
@@ -332,17 +327,26 @@ def test_session_in_a_vrf_leaves_what_is_outside_alone(desk: Desk, text: str) ->
 @pytest.mark.parametrize(
     ("rule", "cut"),
     [
-        ("pref: 9, iif: eth1", True),
-        (f"pref: 9, from: {PEER}, to: {LOCAL}", True),
-        ("pref: 9, iif: eth2", False),
-        ("pref: 9, iif: red", False),
-        (f"pref: 2000, from: {PEER}", False),
-        (f"pref: 9, from: {PEER}, to: {PEER}", False),
+        ("pref: 9, iif: eth1, action: prohibit", True),
+        ("pref: 9, lookup: 78", True),
+        ("pref: 9, lookup: 79", False),
+        ("pref: 9, lookup: 80", False),
+        ("pref: 9, lookup: 78, suppress_prefixlength: 8", False),
+        ("pref: 9, oif: red, action: prohibit", False),
+        (f"pref: 9, from: {PEER}, to: {LOCAL}, action: prohibit", True),
+        ("pref: 9, iif: eth2, action: prohibit", False),
+        ("pref: 9, iif: red, action: prohibit", False),
+        (f"pref: 2000, from: {PEER}, action: prohibit", False),
+        (f"pref: 9, from: {PEER}, to: {PEER}, action: prohibit", False),
     ],
 )
-def test_rule_in_front_of_a_vrf_must_not_refuse_what_the_session_gets(desk: Desk, rule: str, cut: bool) -> None:
-    rules = f"rules: [{{pref: 1000, l3mdev: true}}, {{{rule}, action: prohibit}}]"
-    assert ("to create rule" in refused_in_red(desk, f"{KEPT_RED}routes: [{ROUTE_IN_RED}]\n{rules}")) == cut
+def test_rule_in_front_of_a_vrf_must_leave_to_it_what_the_session_gets(desk: Desk, rule: str, cut: bool) -> None:
+    others = (
+        f"{{to: 10.0.0.0/8, {VIA}, table: 78}}, {{to: 10.0.0.0/8, type: throw, table: 79}}, {{to: {LOCAL}, {_OWN}}}"
+    )
+    rules = f"rules: [{{pref: 1000, l3mdev: true}}, {{{rule}}}]"
+    told = refused_in_red(desk, f"{KEPT_RED}routes: [{ROUTE_IN_RED}, {others}]\n{rules}")
+    assert ("to create rule" in told) == cut
 
 
 def test_rule_about_what_comes_is_not_asked_where_the_address_is_found_before(desk: Desk) -> None:

@@ -171,6 +171,10 @@ CASES = {
     "rule_for_the_port_in_a_vrf": Case(
         f"rules: [{{pref: 9, ipproto: tcp, dport: {SESSION.local_port}, action: prohibit}}]", "eth1", _IN_RED
     ),
+    "table_for_what_comes_into_a_vrf": Case(
+        _BY_TABLE_9 % ("", 9),
+        "eth1", _IN_RED,
+    ),
     "rule_moved_behind_the_kernels": Case(
         _BY_TABLE_9 % (f", {{to: {PEER}, type: blackhole}}", 32800), "eth1", f"{_DIRECT} noprefixroute",
         now=_BY_TABLE_9 % ("", 9),
@@ -241,3 +245,12 @@ def test_what_is_refused_would_end_the_session(server: socket.socket, tmp_path: 
     engine.apply(allow=frozenset({case.cut}))
     subprocess.run(case.later, check=True)
     assert not reaches(server)
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("selector", ["oif: red", "oif: eth1", "iif: red"])
+def test_rule_that_may_come_into_a_vrf_leaves_the_session(server: socket.socket, tmp_path: Path, selector: str) -> None:
+    ip(_IN_RED)
+    eventually(lambda: reaches(server), told=lambda: "nothing came before")
+    engine_in(_HERE, tmp_path, f"rules: [{{pref: 9, {selector}, action: prohibit}}]").apply()
+    assert reaches(server)

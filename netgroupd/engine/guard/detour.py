@@ -7,7 +7,7 @@ may go or change, and so may the rule that leads to its table.  What selects by
 marks, users, sockets or ports is taken not to mean these packets, but by the ports
 of the session.  Those in a VRF are
 led to its table by the rule that the kernel makes with the first VRF, or one like it.
-Rules that refuse are asked there of what comes, too: its addresses are not in the table that is asked first of all.
+Rules in front of that are asked of what comes, too: the addresses of a VRF are not in the table that is asked first.
 """
 
 from collections.abc import Callable, Container, Iterator
@@ -28,7 +28,8 @@ ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 _MAIN_RULE = 32766
 _RULE_OF_VRFS = 1000
 _OF_KERNEL = tuple(Object("rule", (family, _MAIN_RULE, ()), {"lookup": MAIN_TABLE}) for family in ("inet", "inet6"))
-_OF_OTHERS = frozenset({"fwmark", "uidrange", "tun_id", "tos", "dscp"})
+# What is sent in a VRF is bound to it, which the kernel takes for no "oif" of a rule.
+_OF_OTHERS = frozenset({"fwmark", "uidrange", "tun_id", "tos", "dscp", "oif"})
 _PREFIX_METRIC = {"inet": 0, "inet6": 256}  # of the route that comes with an address
 _LEADING = frozenset({"route", "rule", "address"})
 _RETURNING = frozenset({"route", "address"})
@@ -240,27 +241,42 @@ class Detours:
         return sorted((*_OF_KERNEL, *self._goal.of("rule").values()), key=lambda rule: _number(rule.key[1]))
 
     def _rules(self, rule: Object, way: Way) -> bool:
-        """Whether a rule leads the packets elsewhere, or nowhere."""
+        """Whether a rule leads the packets elsewhere, or nowhere, or those of the other end before they are here."""
         family, pref, _ = rule.key
-        attrs = rule.attrs
+        if family != way.family or (way.vrf and _number(pref) >= _RULE_OF_VRFS):
+            return False
+        comes = way.vrf and way.session.peer and way.route.source
+        return self._misleads(rule.attrs, way) or (bool(comes) and self._diverts(rule.attrs, way.coming()))
+
+    def _misleads(self, attrs: Attrs, way: Way) -> bool:
+        """Whether a rule leads what is sent elsewhere, or nowhere."""
+        if not _selects(attrs, way):
+            return False
         last = _RULE_OF_VRFS if way.vrf else _MAIN_RULE
-        if family != way.family or (way.vrf and _number(pref) >= last):
-            return False
-        nowhere = attrs.get("action", "lookup") in _NOWHERE
-        if not (_selects(attrs, way) or (nowhere and _selects_coming(attrs, way))):
-            return False
-        if nowhere or _number(attrs.get("goto")) > last:
+        if attrs.get("action") in _NOWHERE or _number(attrs.get("goto")) > last:
             return True
+        found = self._found(attrs, way)
+        return found is not None and self._leads_elsewhere(found, way)
+
+    def _diverts(self, attrs: Attrs, coming: Way) -> bool:
+        """Whether a rule keeps what comes from being taken for what is to stay here."""
+        if not _selects(attrs, coming):
+            return False
+        found = self._found(attrs, coming)
+        return attrs.get("action") in _NOWHERE or (found is not None and found.attrs.get("type") != "local")
+
+    def _found(self, attrs: Attrs, way: Way) -> Object | None:
+        """The route that a rule has the packets follow out of another table than that in use."""
         table = attrs.get("lookup")
         if not isinstance(table, int) or table == way.route.table:
-            return False
+            return None
         found = max(
             self._routes(table, way), key=lambda route: (_length(route.key[2]), -_number(route.key[4])), default=None
         )
         hidden = attrs.get("suppress_prefixlength")
         if found is None or (isinstance(hidden, int) and _length(found.key[2]) <= hidden):
-            return False
-        return found.attrs.get("type") != "throw" and self._leads_elsewhere(found, way)
+            return None
+        return None if found.attrs.get("type") == "throw" else found
 
     def _routes(self, table: int, way: Way) -> Iterator[Object]:
         for route in self._goal.of("route").values():
@@ -293,16 +309,11 @@ def _selects(attrs: Attrs, way: Way) -> bool:
     return fits != bool(attrs.get("not"))
 
 
-def _selects_coming(attrs: Attrs, way: Way) -> bool:
-    """Whether a rule is asked about what the other end sends before what is here has been."""
-    return bool(way.vrf and way.session.peer and way.route.source) and _selects(attrs, way.coming())
-
-
 def _is_of_others(attrs: Attrs, way: Way) -> bool:
     """Whether a rule wants of packets what those of ``way``, which are sent from here, have not for all one knows."""
     if any(map(attrs.get, _OF_OTHERS)) or attrs.get("iif") not in (None, way.came_by or "lo"):
         return True
-    if attrs.get("oif") not in (None, "" if way.came_by else way.vrf) or (attrs.get("l3mdev") and not way.vrf):
+    if attrs.get("l3mdev") and not way.vrf:
         return True
     if not (way.session.peer or way.anywhere):
         return False  # a tunnel's own packets may be of any protocol
