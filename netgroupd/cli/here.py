@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changes that the command makes itself: the log tells of them what it tells of the daemon's."""
 
+import errno
+import os
 import syslog
 from collections.abc import Callable
 from functools import partial
 
 from netgroupd.cli.log import log
 from netgroupd.engine.engine import Engine
-from netgroupd.errors import notes_of
+from netgroupd.errors import KernelError, notes_of
 from netgroupd.service.answers import Answers, ended
 from netgroupd.service.details import Answer, Options, Progress
+
+_NEEDS_ROOT = (
+    "only root may change the network with its own hands; for an administrator the daemon does it, "
+    "where neither --config nor --netns nor --offline is given"
+)
 
 
 class Here(Answers):
@@ -35,6 +42,8 @@ class Here(Answers):
         try:
             answer = change()
         except BaseException as error:  # Ctrl-C as well
+            if os.geteuid() and isinstance(error, KernelError) and errno.EPERM in {one.errno for one in error.refusals}:
+                error.add_note(_NEEDS_ROOT)
             why = [*filter(None, (str(error), *notes_of(error)))] or [type(error).__name__]
             log(syslog.LOG_ERR, f"{kind}{self._where}: " + "\n".join(why))
             raise

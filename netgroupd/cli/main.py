@@ -7,7 +7,8 @@ import importlib
 import os
 import sys
 from argparse import Namespace
-from io import TextIOWrapper
+from io import BufferedWriter, FileIO, TextIOWrapper
+from typing import Any
 
 from netgroupd.cli.parser import by_name, parse
 from netgroupd.cli.terminal import OutputError, Terminal, writing
@@ -28,6 +29,16 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command line and return its exit status."""
     _mend_streams()
     _spare_collections()
+    try:
+        return _ended(argv)
+    finally:
+        try:
+            sys.stdout.flush()  # of one interrupted
+        except OSError:  # Python would end with 120, whatever became of the command
+            _silence()
+
+
+def _ended(argv: list[str] | None) -> int:
     try:
         with writing():
             try:
@@ -94,6 +105,20 @@ def _mend_streams() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, closefd=False))
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stderr, TextIOWrapper) and sys.stderr is sys.__stderr__:
+        encoding, errors = sys.stderr.encoding, sys.stderr.errors
+        raw = BufferedWriter(_Unheard(sys.stderr.fileno(), "w", closefd=False))
+        sys.stderr = TextIOWrapper(raw, encoding, errors, line_buffering=True)
+
+
+class _Unheard(FileIO):
+    """Takes what nobody reads or no disk has room for: the result matters all the same, and how the command ends."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or len(data)
+        except OSError:
+            return len(data)
 
 
 def _silence() -> None:

@@ -92,9 +92,8 @@ class Terminal:
             print(text, end="", file=self._out, flush=flush)
 
     def note(self, text: str) -> None:
-        """Print something that is not part of the result; where nobody can be told, the result matters all the same."""
-        with suppress(OSError):
-            print(text, file=self._err)
+        """Print something that is not part of the result."""
+        print(text, file=self._err)
 
     def changes(self, text: str) -> None:
         """Print the lines of a plan, each in the colour of its sign."""
@@ -149,9 +148,8 @@ class Terminal:
             self._redraw("")
 
     def _redraw(self, line: str) -> None:
-        with suppress(OSError):  # whoever looked on has gone, and what goes on matters all the same
-            self._err.write(f"\r\033[K{line}")
-            self._err.flush()
+        self._err.write(f"\r\033[K{line}")
+        self._err.flush()
 
 
 def _is_journal(stream: TextIO) -> bool:

@@ -294,7 +294,7 @@ class Engine(Questions):
             apart._generations.adopt(kept, self._generations.content(kept.number))
         return apart
 
-    def repair(self, links: frozenset[str]) -> Result:
+    def repair(self, links: frozenset[str], progress: Progress | None = None) -> Result:
         """Bring ``links``, and what belongs to them, back to what was applied; leave the rest as it is.
 
         Raises:
@@ -306,5 +306,7 @@ class Engine(Questions):
             applied = configuration.in_effect(content)
             goal = only(applied, look(kernel, applied, mine), links)
             # What is kept is the whole: `goal` has what others made as if it were described.
-            request = _Request(refused=content.refused, result=REPAIRED, warnings=warnings, goal=goal)
+            request = _Request(
+                progress=progress, refused=content.refused, result=REPAIRED, warnings=warnings, goal=goal
+            )
             return self._change(kernel, configuration.bring_back(content), mine, None, request)

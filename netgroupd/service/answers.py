@@ -106,9 +106,9 @@ class Answers(FileAnswers):
         )
         return result_answer(result)
 
-    def repair(self, links: frozenset[str]) -> Answer:
+    def repair(self, links: frozenset[str], progress: Progress | None = None) -> Answer:
         """Bring links back to what was applied."""
-        return result_answer(self._engine.repair(links))
+        return result_answer(self._engine.repair(links, progress))
 
     def confirm(self) -> Answer:
         """Keep the change that waits."""

@@ -100,7 +100,7 @@ class Changes:
             BusyError: A change runs already.
         """
         answers = self._answers({})
-        return self._begin("repair", lambda job: answers.repair(links))
+        return self._begin("repair", lambda job: answers.repair(links, job.progress))
 
     def reload(self) -> Job:
         """Apply the configuration as it is now, after what runs."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a command changes itself is in the system's log, as what the daemon changes is."""
 
+import os
 import syslog
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,6 +57,18 @@ def test_change_that_fails_is_logged_with_why(tmp_path: Path, logged: list[tuple
     with pytest.raises(ConfigError) as wrong:
         here.apply({})
     assert logged == [(syslog.LOG_ERR, f"apply: {error.value}") for error in (refused, wrong)]
+
+
+@pytest.mark.parametrize(("user", "number", "told"), [(1000, 1, True), (1000, 12, False), (0, 1, False)])
+def test_who_may_not_change_the_network_is_told_who_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: list[tuple[int, str]], user: int, number: int, told: bool
+) -> None:
+    here = _here(tmp_path, FakeKernel(refuse=lambda _step: number))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    with pytest.raises(KernelError) as refused:
+        here.apply({})
+    assert ("only root may change the network" in str(refused.value)) == told
+    assert ("only root may change the network" in logged[0][1]) == told
 
 
 def test_interrupt_is_logged_with_what_became_of_the_change(tmp_path: Path, logged: list[tuple[int, str]]) -> None:

@@ -197,6 +197,15 @@ tc: {v0: {ingress: [{pref: 10, protocol: ip, flower: {dst_ip: 10.0.0.1}, action:
     assert [step.object.cls for step in singles(desk.engine.drift().steps)] == ["filter"]
 
 
+def test_repair_tells_how_far_it_is(desk: Desk) -> None:
+    desk.wants("links: {v0: {kind: dummy}}")
+    desk.engine.apply()
+    del desk.kernel.state.classes["link"][("v0",)]
+    told: list[tuple[int, int]] = []
+    desk.engine.repair(frozenset({"v0"}), lambda done, total: told.append((done, total)))
+    assert told[-1] == (1, 1)
+
+
 def test_optional_rule_comes_back_with_its_generation(desk: Desk) -> None:
     rule = "{pref: 10, protocol: ip, flower: {dst_ip: 10.0.0.1}, action: drop, optional: true}"
     desk.wants(f"links: {{v0: {{kind: dummy}}}}\ntc: {{v0: {{ingress: [{rule}]}}}}")

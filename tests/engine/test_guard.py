@@ -238,6 +238,7 @@ KEPT_IN_77 = f"routes: [{{to: {OFFICE}, {VIA}, table: 77}}]\n"
             True,
             id="before_the_one_of_vrfs",
         ),
+        pytest.param([looks_up(9, 77)], (77, 16, 0), "{pref: 32800, lookup: 77}", False, id="behind_the_kernels"),
         pytest.param([looks_up(9, 77, **{"from": "10.1.0.0/16"})], (77, 16, 0), "", False, id="for_others"),
         pytest.param([looks_up(9, 77, fwmark="0x1")], (77, 16, 0), "", False, id="by_a_mark"),
         pytest.param([looks_up(9, 78, **FROM_HERE)], (77, 16, 0), "", False, id="of_a_table_not_in_use"),
@@ -274,6 +275,7 @@ IN_RED = [
 ]
 RULES = [looks_up(1000, 0, l3mdev=True)]
 KEPT_RED = f"links: {{red: {{kind: vrf, table: 77, links: [eth1]}}, eth1: {{addresses: [{LOCAL}/24]}}}}\n"
+_OWN = "type: local, dev: eth1, table: 80"
 ROUTE_IN_RED = f"{{to: {OFFICE}, {VIA}, table: 77}}"
 
 
@@ -299,12 +301,6 @@ ROUTE_IN_RED = f"{{to: {OFFICE}, {VIA}, table: 77}}"
             id="a_rule_before_it",
         ),
         pytest.param(
-            f"{KEPT_RED}routes: [{ROUTE_IN_RED}]\n"
-            "rules: [{pref: 1000, l3mdev: true}, {pref: 9, oif: red, action: prohibit}]",
-            "create rule 9",
-            id="a_rule_for_it",
-        ),
-        pytest.param(
             f"{KEPT_RED}routes: [{ROUTE_IN_RED}, {{to: {PEER}, via: 10.0.0.3, table: 77}}]\n"
             "rules: [{pref: 1000, l3mdev: true}]",
             "create route 10.9.0.7/32 table 77",
@@ -326,6 +322,35 @@ def test_session_in_a_vrf_keeps_what_the_vrf_leads_it_by(desk: Desk, text: str, 
 def test_session_in_a_vrf_leaves_what_is_outside_alone(desk: Desk, text: str) -> None:
     rules = "rules: [{pref: 1000, l3mdev: true}, {pref: 2000, lookup: 254}]"
     assert refused_in_red(desk, f"{KEPT_RED}{text}\n{rules}") == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "cut"),
+    [
+        ("pref: 9, iif: eth1, action: prohibit", True),
+        ("pref: 9, lookup: 78", True),
+        ("pref: 9, lookup: 79", False),
+        ("pref: 9, lookup: 80", False),
+        ("pref: 9, lookup: 78, suppress_prefixlength: 8", False),
+        ("pref: 9, oif: red, action: prohibit", False),
+        (f"pref: 9, from: {PEER}, to: {LOCAL}, action: prohibit", True),
+        ("pref: 9, iif: eth2, action: prohibit", False),
+        ("pref: 9, iif: red, action: prohibit", False),
+        (f"pref: 2000, from: {PEER}, action: prohibit", False),
+        (f"pref: 9, from: {PEER}, to: {PEER}, action: prohibit", False),
+    ],
+)
+def test_rule_in_front_of_a_vrf_must_leave_to_it_what_the_session_gets(desk: Desk, rule: str, cut: bool) -> None:
+    others = (
+        f"{{to: 10.0.0.0/8, {VIA}, table: 78}}, {{to: 10.0.0.0/8, type: throw, table: 79}}, {{to: {LOCAL}, {_OWN}}}"
+    )
+    rules = f"rules: [{{pref: 1000, l3mdev: true}}, {{{rule}}}]"
+    told = refused_in_red(desk, f"{KEPT_RED}routes: [{ROUTE_IN_RED}, {others}]\n{rules}")
+    assert ("to create rule" in told) == cut
+
+
+def test_rule_about_what_comes_is_not_asked_where_the_address_is_found_before(desk: Desk) -> None:
+    assert refused(desk, [], Route("eth1", LOCAL), "rules: [{pref: 9, iif: eth1, action: prohibit}]") == ""
 
 
 def refused_in_red(desk: Desk, text: str) -> str:

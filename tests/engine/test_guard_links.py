@@ -257,6 +257,19 @@ def test_mode_in_which_a_link_hears_nobody_is_refused(desk: Desk, kind: str, sai
     assert ("--allow x " in refused(desk, there, Route("x", LOCAL, 254, 16), text)) is cut
 
 
+@pytest.mark.parametrize(
+    ("down", "cut"), [(["eth1"], []), (["eth1", "eth2"], ["eth1", "eth2"]), (["eth3"], []), (["hsr0"], ["hsr0"])]
+)
+def test_ring_goes_on_with_one_port(desk: Desk, down: list[str], cut: list[str]) -> None:
+    ring = link("hsr0", "hsr", group=GROUP_BASE, slave1="eth1", slave2="eth2", interlink="eth3")
+    there = [ring, *(link(name, carrier=True) for name in ("eth1", "eth2", "eth3"))]
+    links = {"hsr0": "kind: hsr, slave1: eth1, slave2: eth2, interlink: eth3"}
+    links |= {name: f"{links[name]}, up: false" if name in links else "up: false" for name in down}
+    text = f"links: {{{', '.join(f'{name}: {{{said}}}' for name, said in links.items())}}}"
+    told = refused(desk, there, Route("hsr0", LOCAL, 254, 16), text)
+    assert [name for name in ("hsr0", "eth1", "eth2", "eth3") if f"--allow {name} " in told] == cut
+
+
 def test_bond_without_lacp_needs_one_port(desk: Desk) -> None:
     there = [
         link("bond0", "bond", group=GROUP_BASE, mode="active-backup", min_links=2),

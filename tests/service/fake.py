@@ -110,7 +110,9 @@ class FakeEngine(Engine):
         self.news.tell()
         eventually(lambda: self.looks > looks)
 
-    def repair(self, links: frozenset[str]) -> Result:
+    def repair(self, links: frozenset[str], progress: Callable[[int, int], None] | None = None) -> Result:
+        if progress:
+            progress(1, 1)
         self.drifted = Plan()
         self.repaired.append(links)  # whoever waits for this may have it drift again at once
         return Result(PLAN, self.generation)

@@ -339,11 +339,15 @@ def test_what_is_told_to_a_bus_that_has_just_gone_breaks_nothing(
     assert uncaught == []
 
 
-def test_drift_of_a_group_that_wants_it_is_repaired(daemon: Daemon, remote: Remote, engine: FakeEngine) -> None:
+def test_drift_of_a_group_that_wants_it_is_repaired(
+    daemon: Daemon, remote: Remote, bus: PrivateBus, engine: FakeEngine
+) -> None:
     engine.drifted = PLAN
     engine.news.tell()
     eventually(lambda: engine.repaired)
     assert engine.repaired == [frozenset({"br-1"})]
+    job = _properties(bus.connect(), "/org/netgroup1/job/2", JOB)
+    assert (job["Kind"], job["Done"], job["Total"]) == ("repair", 1, 1)
     eventually(lambda: remote.properties()["Drift"] == 0)
 
 

@@ -80,6 +80,22 @@ _BRIDGE = f"{over_bridge('eth1')}\n-n {_HERE} address add {LOCAL}/8 dev br0\n-n 
 _FORGOTTEN = ("bridge", "-n", _HERE, "fdb", "flush", "dev", "br0", "nopermanent")
 _OTHER_END = f"-n {_THERE} address add {PEER}/8 dev eth1"
 _DIRECT = f"{_OTHER_END}\n-n {_HERE} address add {LOCAL}/8 dev eth1"
+_IN_RED = f"""\
+netns exec {_HERE} sysctl -qw net.ipv4.tcp_l3mdev_accept=1
+-n {_HERE} link add red up type vrf table 77
+-n {_HERE} link set eth1 master red
+{_DIRECT}"""
+_BY_TABLE_9 = "routes: [{to: 10.0.0.0/8, dev: eth1, table: 9}%s]\nrules: [{pref: %s, lookup: 9}]"
+_RING = f"""\
+-n {_HERE} link add d0 up type dummy
+-n {_HERE} link add hsr0 type hsr slave1 eth1 slave2 d0
+-n {_HERE} link set d0 down
+-n {_HERE} address add {LOCAL}/8 dev hsr0
+-n {_HERE} link set hsr0 up
+-n {_THERE} link add d0 up type dummy
+-n {_THERE} link add hsr0 type hsr slave1 eth1 slave2 d0
+-n {_THERE} address add {PEER}/8 dev hsr0
+-n {_THERE} link set hsr0 up"""
 _ABOVE = (
     f"-n {_HERE} link add x link eth1 type %s\n"
     f"-n {_HERE} address add {LOCAL}/8 dev x\n-n {_HERE} link set x up\n{_OTHER_END}"
@@ -150,6 +166,20 @@ CASES = {
         f"{{routes: [{{to: {PEER}/32, nhid: 5}}], nexthops: {{5: {{blackhole: true}}}}}}", "eth1",
         f"{_DIRECT}\n-n {_HERE} link set lo up",
     ),
+    "rule_for_what_comes_into_a_vrf": Case("rules: [{pref: 9, iif: eth1, action: prohibit}]", "eth1", _IN_RED),
+    "rule_for_the_peer_in_a_vrf": Case(f"rules: [{{pref: 9, from: {PEER}, action: prohibit}}]", "eth1", _IN_RED),
+    "rule_for_the_port_in_a_vrf": Case(
+        f"rules: [{{pref: 9, ipproto: tcp, dport: {SESSION.local_port}, action: prohibit}}]", "eth1", _IN_RED
+    ),
+    "table_for_what_comes_into_a_vrf": Case(
+        _BY_TABLE_9 % ("", 9),
+        "eth1", _IN_RED,
+    ),
+    "rule_moved_behind_the_kernels": Case(
+        _BY_TABLE_9 % (f", {{to: {PEER}, type: blackhole}}", 32800), "eth1", f"{_DIRECT} noprefixroute",
+        now=_BY_TABLE_9 % ("", 9),
+    ),
+    "last_port_of_a_ring": Case("links: {eth1: {up: false}}", "eth1", _RING),
     "rule_past_the_table": Case("rules: [{pref: 9, goto: 32767}]", "eth1", _DIRECT),
     "route_to_this_host": Case(f"routes: [{{to: {PEER}/32, type: local, dev: eth1, table: local}}]", "eth1", _DIRECT),
     "mode_of_macvlan": Case(
@@ -215,3 +245,12 @@ def test_what_is_refused_would_end_the_session(server: socket.socket, tmp_path: 
     engine.apply(allow=frozenset({case.cut}))
     subprocess.run(case.later, check=True)
     assert not reaches(server)
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("selector", ["oif: red", "oif: eth1", "iif: red"])
+def test_rule_that_may_come_into_a_vrf_leaves_the_session(server: socket.socket, tmp_path: Path, selector: str) -> None:
+    ip(_IN_RED)
+    eventually(lambda: reaches(server), told=lambda: "nothing came before")
+    engine_in(_HERE, tmp_path, f"rules: [{{pref: 9, {selector}, action: prohibit}}]").apply()
+    assert reaches(server)

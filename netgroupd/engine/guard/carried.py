@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from netgroupd.engine.guard.bridged import vlans_by_bridge
-from netgroupd.engine.guard.carriers import carriers
+from netgroupd.engine.guard.carriers import carriers, spares
 from netgroupd.engine.guard.detour import Way, contains, leads_away
 from netgroupd.engine.guard.tunnels import misses_far_end
 from netgroupd.model.address import plain_address
@@ -19,7 +19,6 @@ from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -48,7 +47,8 @@ class Carried:
         hops = ((way.link, way.route.gateway or way.to, False) for way in ways)
         self._neighbours: dict[Key, Way] = {hop: way for hop, way in zip(hops, ways, strict=True) if way.route.lladdr}
         self._within: dict[str, set[str]] = {}  # the ports that something comes by into a bridge
-        self._through_bonds: dict[str, list[Way]] = {}  # what goes through each port of bonds and teams
+        self._through_spares: dict[str, list[Way]] = {}  # what goes through each port of bonds, teams and rings
+        self._shared: dict[str, str] = {}  # which of these has the port
         for way in ways:
             self._sources.setdefault(way.route.source, []).append(way)
             used = way.route
@@ -73,8 +73,9 @@ class Carried:
         self._vlans.update({(way, bridge): vlans for way in leaving for bridge, vlans in known.items()})
         for name, above in carrying.items():
             self._carriers.setdefault(name, []).extend(leaving)
-            if above and self._links[name,].attrs.get("master") == above and self._is_teaming(above):
-                self._through_bonds.setdefault(name, []).extend(leaving)
+            if above and self._links[name,] in spares(self._links[above,], self._links):
+                self._through_spares.setdefault(name, []).extend(leaving)
+                self._shared[name] = above
             if above and self._links[above,].attrs.get("master") == name:
                 self._within.setdefault(name, set()).add(above)
 
@@ -138,8 +139,8 @@ class Carried:
         elif obj.cls != "link" or step.op is Op.CREATE:
             cut = []
         elif self._severs(step):
-            through = self._through_bonds.get(obj.name, [])
-            spared = through if through and self._has_ports(self._links[obj.key].attrs["master"]) else []
+            through = self._through_spares.get(obj.name, [])
+            spared = through if through and self._has_ports(self._shared[obj.name]) else []
             cut = [way for way in ways if way not in spared] + self._homeless(step)
         elif "min_links" in step.attrs and not self._has_ports(obj.name):
             cut = ways
@@ -174,15 +175,10 @@ class Carried:
         """The addresses of IPv4 that come to a link."""
         return frozenset(plain_address(key) for key in self._coming if ":" not in str(key[1]))
 
-    def _is_teaming(self, name: str) -> bool:
-        return kind_of(self._links.get((name,))) in TEAMING
-
-    def _has_ports(self, name: Value) -> bool:
-        """Whether a bond or team has ports enough left that have a carrier; with LACP it may need several."""
-        bond = self._plan_of.get(str(name), self._links[name,])
-        staying = (
-            link for link in self._links.values() if link.attrs.get("master") == name and link.name not in self._severed
-        )
+    def _has_ports(self, name: str) -> bool:
+        """Whether a bond, team or ring has ports enough left that have a carrier; with LACP it may need several."""
+        bond = self._plan_of.get(name, self._links[name,])
+        staying = [link for link in spares(self._links[name,], self._links) if link.name not in self._severed]
         carrying = sum(bool(link.attrs.get("up")) and link.attrs.get("carrier") is not False for link in staying)
         least = bond.attrs.get("min_links") if bond.attrs.get("mode") == "802.3ad" else 1
         return carrying >= (least if isinstance(least, int) and least else 1)

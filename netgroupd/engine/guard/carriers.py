@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.fate import peer_of
+from netgroupd.plan.fate import TEAMING, peer_of
 
 # What is behind such a port of a bridge is on this host, or a guest of it, unless more is known of it.
 _INWARD = frozenset({"veth", "netkit", "tun", "dummy", "ifb", "nlmon"})
-_BELOW = ("link", "dev")
+RING = ("slave1", "slave2")  # each of which carries all of it; what the interlink has is not in it yet
+_BELOW = ("link", "dev", *RING)
 
 
 class _Reached(NamedTuple):
@@ -53,6 +54,15 @@ def below(link: Object) -> tuple[str, ...]:
     """The links that one stands on, and the other end of a cable."""
     names = (*(link.attrs.get(field) for field in _BELOW), peer_of(link))
     return tuple(str(name) for name in names if name)
+
+
+def spares(link: Object, links: Mapping[Key, Object]) -> list[Object]:
+    """The links of which one does for another, below a bond, a team or a ring; none for others."""
+    if kind_of(link) == "hsr":
+        return [links[name,] for name in map(link.attrs.get, RING) if (name,) in links]
+    return (
+        [port for port in links.values() if port.attrs.get("master") == link.name] if kind_of(link) in TEAMING else []
+    )
 
 
 def _reached(start: str, links: Mapping[Key, Object], behind: str) -> dict[str, _Reached]:

@@ -7,15 +7,17 @@ may go or change, and so may the rule that leads to its table.  What selects by
 marks, users, sockets or ports is taken not to mean these packets, but by the ports
 of the session.  Those in a VRF are
 led to its table by the rule that the kernel makes with the first VRF, or one like it.
+Rules in front of that are asked of what comes, too: the addresses of a VRF are not in the table that is asked first.
 """
 
 from collections.abc import Callable, Container, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.kernel.layer3.ways import Route
-from netgroupd.model.route import TABLES
+from netgroupd.model.route import MAIN_TABLE, TABLES
 from netgroupd.model.rule import split_span, stands_beside
 from netgroupd.model.state import NOTHING, Attrs, Object, State, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
@@ -25,7 +27,9 @@ from netgroupd.plan.step import Op, Step
 ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 _MAIN_RULE = 32766
 _RULE_OF_VRFS = 1000
-_OF_OTHERS = frozenset({"fwmark", "uidrange", "tun_id", "tos", "dscp"})
+_OF_KERNEL = tuple(Object("rule", (family, _MAIN_RULE, ()), {"lookup": MAIN_TABLE}) for family in ("inet", "inet6"))
+# What is sent in a VRF is bound to it, which the kernel takes for no "oif" of a rule.
+_OF_OTHERS = frozenset({"fwmark", "uidrange", "tun_id", "tos", "dscp", "oif"})
 _PREFIX_METRIC = {"inet": 0, "inet6": 256}  # of the route that comes with an address
 _LEADING = frozenset({"route", "rule", "address"})
 _RETURNING = frozenset({"route", "address"})
@@ -42,7 +46,7 @@ class Way(NamedTuple):
     ``accept_ra`` is that of the link, where the route is learned.  ``session`` is the one whose way it is, if any.
     One to ``anywhere`` goes to some address that stands for all of them.  ``holders`` are the links that have its
     address here, where that is all that is known of it.  ``behind`` is the port of a bridge that it leaves by, if the
-    bridge has learned it.
+    bridge has learned it.  What comes the other way is ``came_by`` a link.
     """
 
     whose: str
@@ -54,6 +58,7 @@ class Way(NamedTuple):
     holders: frozenset[str] = frozenset()
     anywhere: bool = False
     behind: str = ""
+    came_by: str = ""
 
     @property
     def link(self) -> str:
@@ -64,6 +69,13 @@ class Way(NamedTuple):
     def family(self) -> str:
         """The address family of the packets."""
         return "inet6" if ":" in self.to else "inet"
+
+    def coming(self) -> "Way":
+        """The way of what the other end sends, as far as rules ask about it."""
+        peer, local, peer_port, local_port = self.session
+        session, route = Session(local, peer, local_port, peer_port), self.route._replace(source=self.to)
+        came_by = self.link if self.family == "inet" else self.vrf  # IPv6 is in the VRF before rules are asked
+        return self._replace(route=route, to=self.route.source, session=session, came_by=came_by)
 
     def is_from(self, prefix: Value) -> bool:
         """Whether the address that it leaves with is in a network."""
@@ -207,7 +219,7 @@ class Detours:
         rule = step.before
         if rule is None or not _leads_to_table(rule, way):
             return False
-        for other in sorted(self._goal.of("rule").values(), key=lambda other: _number(other.key[1])):
+        for other in self._rules_in_turn:
             if _leads_to_table(other, way):
                 return False
             if self._rules(other, way):
@@ -218,28 +230,53 @@ class Detours:
         """Whether a rule leads the packets elsewhere before any leads them to the route in use."""
         if not self._rules(rule, way):
             return False
-        others = self._goal.of("rule").values()
-        return not any(_number(o.key[1]) < _number(rule.key[1]) and _leads_to_table(o, way) for o in others)
+        before = takewhile(
+            lambda other: other in _OF_KERNEL or _number(other.key[1]) < _number(rule.key[1]), self._rules_in_turn
+        )
+        return not any(_leads_to_table(other, way) for other in before)
+
+    @cached_property
+    def _rules_in_turn(self) -> list[Object]:
+        """Those of the goal, and the kernel's own that leads to the main table, as they are asked."""
+        return sorted((*_OF_KERNEL, *self._goal.of("rule").values()), key=lambda rule: _number(rule.key[1]))
 
     def _rules(self, rule: Object, way: Way) -> bool:
-        """Whether a rule leads the packets elsewhere, or nowhere."""
+        """Whether a rule leads the packets elsewhere, or nowhere, or those of the other end before they are here."""
         family, pref, _ = rule.key
-        attrs = rule.attrs
-        last = _RULE_OF_VRFS if way.vrf else _MAIN_RULE
-        if family != way.family or _number(pref) >= last or not _selects(attrs, way):
+        if family != way.family or (way.vrf and _number(pref) >= _RULE_OF_VRFS):
             return False
-        if attrs.get("action", "lookup") in _NOWHERE or _number(attrs.get("goto")) > last:
+        comes = way.vrf and way.session.peer and way.route.source
+        return self._misleads(rule.attrs, way) or (bool(comes) and self._diverts(rule.attrs, way.coming()))
+
+    def _misleads(self, attrs: Attrs, way: Way) -> bool:
+        """Whether a rule leads what is sent elsewhere, or nowhere."""
+        if not _selects(attrs, way):
+            return False
+        last = _RULE_OF_VRFS if way.vrf else _MAIN_RULE
+        if attrs.get("action") in _NOWHERE or _number(attrs.get("goto")) > last:
             return True
+        found = self._found(attrs, way)
+        return found is not None and self._leads_elsewhere(found, way)
+
+    def _diverts(self, attrs: Attrs, coming: Way) -> bool:
+        """Whether a rule keeps what comes from being taken for what is to stay here."""
+        if not _selects(attrs, coming):
+            return False
+        found = self._found(attrs, coming)
+        return attrs.get("action") in _NOWHERE or (found is not None and found.attrs.get("type") != "local")
+
+    def _found(self, attrs: Attrs, way: Way) -> Object | None:
+        """The route that a rule has the packets follow out of another table than that in use."""
         table = attrs.get("lookup")
         if not isinstance(table, int) or table == way.route.table:
-            return False
+            return None
         found = max(
             self._routes(table, way), key=lambda route: (_length(route.key[2]), -_number(route.key[4])), default=None
         )
         hidden = attrs.get("suppress_prefixlength")
         if found is None or (isinstance(hidden, int) and _length(found.key[2]) <= hidden):
-            return False
-        return found.attrs.get("type") != "throw" and self._leads_elsewhere(found, way)
+            return None
+        return None if found.attrs.get("type") == "throw" else found
 
     def _routes(self, table: int, way: Way) -> Iterator[Object]:
         for route in self._goal.of("route").values():
@@ -274,9 +311,9 @@ def _selects(attrs: Attrs, way: Way) -> bool:
 
 def _is_of_others(attrs: Attrs, way: Way) -> bool:
     """Whether a rule wants of packets what those of ``way``, which are sent from here, have not for all one knows."""
-    if any(map(attrs.get, _OF_OTHERS)) or attrs.get("iif") not in (None, "lo"):
+    if any(map(attrs.get, _OF_OTHERS)) or attrs.get("iif") not in (None, way.came_by or "lo"):
         return True
-    if attrs.get("oif") not in (None, way.vrf) or (attrs.get("l3mdev") and not way.vrf):
+    if attrs.get("l3mdev") and not way.vrf:
         return True
     if not (way.session.peer or way.anywhere):
         return False  # a tunnel's own packets may be of any protocol
