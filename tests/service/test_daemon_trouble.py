@@ -82,7 +82,7 @@ def test_repair_does_not_hide_that_the_files_were_refused(bus: PrivateBus, tmp_p
 def test_repair_that_failed_is_no_trouble_any_more_when_somebody_else_has_made_it(
     bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: frozenset[str]) -> Result:
+    def fail(*_: object) -> Result:
         raise KernelError([Refusal("+ bridge br-1", 16, "Device or resource busy")])
 
     engine = FakeEngine()

@@ -214,14 +214,14 @@ def server() -> Iterator[socket.socket]:
     ip(f"netns del {_HERE}\nnetns del {_THERE}")
 
 
-def reaches(server: socket.socket) -> bool:
+def reaches(server: socket.socket, session: Session = SESSION) -> bool:
     """Whether a session begins, with nobody resolved beforehand."""
     ip(f"-n {_HERE} neigh flush all\n-n {_THERE} neigh flush all")
-    with entered(_THERE), closing(socket.socket()) as client:
+    with entered(_THERE), closing(socket.socket(server.family)) as client:
         client.settimeout(_WAIT_S)
-        client.bind((PEER, 0))
+        client.bind((session.peer, 0))
         try:
-            client.connect((LOCAL, SESSION.local_port))
+            client.connect((session.local, session.local_port))
         except OSError:
             return False
         server.accept()[0].close()
@@ -254,3 +254,22 @@ def test_rule_that_may_come_into_a_vrf_leaves_the_session(server: socket.socket,
     eventually(lambda: reaches(server), told=lambda: "nothing came before")
     engine_in(_HERE, tmp_path, f"rules: [{{pref: 9, {selector}, action: prohibit}}]").apply()
     assert reaches(server)
+
+
+@pytest.mark.vm("stock")
+def test_what_comes_by_ipv6_is_in_its_vrf_before_rules_are_asked(server: socket.socket, tmp_path: Path) -> None:
+    session = Session("2001:db8::2", "2001:db8::1", local_port=SESSION.local_port)
+    ip(f"{_IN_RED}\n-n {_HERE} address add {session.local}/64 dev eth1 nodad")
+    ip(f"-n {_THERE} address add {session.peer}/64 dev eth1 nodad")
+    with entered(_HERE):
+        listening = socket.create_server(("", SESSION.local_port), family=socket.AF_INET6)
+    with closing(listening):
+        eventually(lambda: reaches(listening, session), told=lambda: "nothing came before")
+        text = "rules: [{pref: 9, family: inet6, iif: %s, action: prohibit}]"
+        engine_in(_HERE, tmp_path, text % "eth1", session).apply()
+        assert reaches(listening, session)
+        engine = engine_in(_HERE, tmp_path, text % "red", session)
+        with pytest.raises(GuardError, match="--allow eth1"):
+            engine.apply()
+        engine.apply(allow=frozenset({"eth1"}))
+        assert not reaches(listening, session)
