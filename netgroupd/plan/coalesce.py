@@ -12,7 +12,7 @@ of their preference, are one message on every kernel.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from netgroupd.model.kinds.pair import PAIRS
@@ -140,6 +140,8 @@ def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequ
         if abilities.group_mac and step.attrs.get("mac"):
             macs[group].append(position)
     whole = {bucket: found for bucket, found in buckets.items() if _is_whole(bucket, found, stage, members)}
+    if teams := {step.object.name for step in stage.steps if "mtu" in step.attrs and kind_of(step.object) == "team"}:
+        whole = {bucket: found for bucket, found in whole.items() if not _tells_ports(bucket, found, stage, teams)}
     chosen = _lasting(widened(whole, stage, members, families), stage)
     series = [(found, told) for group, found in macs.items() if (told := _counted(group, found, stage, members))]
     if not chosen and not series:
@@ -157,6 +159,12 @@ def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Membe
         return False
     links = [stage.steps[position].after for position in positions]
     return members.agree(bucket, {str(link.key[0]) for link in links if link})
+
+
+def _tells_ports(bucket: Bucket, positions: list[int], stage: Stage, teams: Set[str]) -> bool:
+    """Whether one message may tell ports of ``teams`` an MTU before these give it to them, which is refused."""
+    ports = (stage.steps[position].before for position in positions)
+    return bucket.attr == "mtu" and any(port and port.attrs.get("master") in teams for port in ports)
 
 
 def _lasting(chosen: Chosen, stage: Stage) -> Chosen:

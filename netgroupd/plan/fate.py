@@ -97,11 +97,12 @@ def carried_down(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[
 
 
 def resized_ports(names: Set[str], links: Mapping[Key, Object]) -> Iterator[str]:
-    """The ports that get the MTU that ``names`` are given: those of a bond or a team."""
+    """The ports that get the MTU that ``names`` are given: those of a bond or a team, and of such a port."""
+    ports: dict[str, list[str]] = defaultdict(list)
     for link in links.values():
-        master = link.attrs.get("master")
-        if master in names and kind_of(links.get((master,))) in TEAMING:
-            yield link.name
+        if kind_of(links.get((link.attrs.get("master"),))) in TEAMING:
+            ports[str(link.attrs["master"])].append(link.name)
+    return (name for name, _ in reached(names, ports))
 
 
 Muted: TypeAlias = Mapping[tuple[str, str], str]

@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
+from tests.vm.stumbling import Stumbling, become, there_and_back
 from tests.vm.witness import Witness
 
 pytestmark = pytest.mark.vm("stock")
@@ -84,3 +86,25 @@ def test_bridge_has_the_mac_of_its_ports_all_the_time(engine_in: EngineIn, kind:
         assert not [one for one in witness.disturbed() if one.link == "br"]
     assert not engine.diff().steps
     engine.rollback(0)
+
+
+_PORTS = "links: {'t[0-1]': {kind: dummy%s}%s}"  # which are made before what they are ports of
+_STANDING = {
+    "alone": ", b1: {kind: %s, mtu: %d, ports: 't[0-1]'}",
+    "in_a_bond": ", b1: {kind: %s, master: b0, ports: 't[0-1]'}, b0: {kind: bond, mtu: %d}",
+}
+
+
+@pytest.mark.parametrize("standing", _STANDING)
+@pytest.mark.parametrize("kind", ["bond", "team"])
+def test_ports_are_as_large_as_theirs_again(kernel: Stumbling, kind: str, standing: str) -> None:
+    become(kernel, state_of(_PORTS % ("", "")))
+    become(kernel, state_of(_PORTS % ("", _STANDING[standing] % (kind, 1500))))
+    there_and_back(kernel, state_of(_PORTS % ("", _STANDING[standing] % (kind, 1400))))
+
+
+@pytest.mark.parametrize("kind", ["bond", "team"])
+def test_ports_are_told_the_mtu_that_they_get(kernel: Stumbling, kind: str) -> None:
+    become(kernel, state_of(_PORTS % ("", "")))
+    for mtu in (1500, 1600):
+        become(kernel, state_of(_PORTS % (f", mtu: {mtu}", _STANDING["alone"] % (kind, mtu))))
