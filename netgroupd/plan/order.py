@@ -221,9 +221,8 @@ class _Cut:
         up = riding.pop("up", None)
         of_port = port_attrs(tuple(attrs))
         later = {attr: riding.pop(attr) for attr in of_port} if of_port else {}
-        if (
-            attrs.get("mode") == "passthru" and "mac" in riding
-        ):  # it begins with that of the link below, whatever it is told
+        # It begins with that of the link below, whatever it is told.
+        if attrs.get("mode") == "passthru" and "mac" in riding:
             later["mac"] = riding.pop("mac")
         if not all(riding.values()):  # what is new has nothing yet, and some cannot be told so
             riding = {attr: value for attr, value in riding.items() if value not in (None, ())}
