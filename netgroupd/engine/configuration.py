@@ -71,10 +71,14 @@ def lines_added(desired: Desired) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        sources = {source for one in desired.rendered for source in one.lines.files}
-        lines = {source.path: source.text.split("\n") for source in sources}
+        lines = {source.path: source.text.split("\n") for source in {*_read_for(desired)}}
         error.problems = tuple(_with_line(problem, lines.get(problem.file, ())) for problem in error.problems)
         raise
+
+
+def _read_for(desired: Desired) -> Iterator[Source]:
+    """The files that were read, some of them more than once."""
+    return (source for one in desired.rendered for source in one.lines.files)
 
 
 def _with_line(problem: Problem, lines: Sequence[str]) -> Problem:
@@ -101,7 +105,7 @@ def refuse_nothing(places: Iterable[Path], problems: Iterable[Problem]) -> NoRet
 
 def passed_over(desired: Desired, places: Iterable[Path]) -> tuple[Problem, ...]:
     """Warnings for who has put a file under another name, or looks at another directory."""
-    read = {source.path for one in desired.rendered for source in one.lines.files}
+    read = {source.path for source in _read_for(desired)}
     told = tuple(problem for problem in desired.problems if problem.file not in read)
     if read:
         return told
@@ -129,7 +133,7 @@ def content_of(desired: Desired) -> Content:
 
 def sources_of(desired: Desired) -> str:
     """What tells the sources from all others, those included that templates took in."""
-    texts = (f"{source.path}\0{source.text}\0" for one in desired.rendered for source in one.lines.files)
+    texts = (f"{source.path}\0{source.text}\0" for source in _read_for(desired))
     return hashlib.sha256("".join(texts).encode(errors="surrogateescape")).hexdigest()
 
 
