@@ -2,14 +2,12 @@
 """The kernel of one network namespace: ``dump`` what is there, ``apply`` steps.  Decides nothing."""
 
 import errno
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import Self
 
-from netgroupd.errors import Refusal
 from netgroupd.kernel import carrier, grace
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.layer2 import learned
@@ -25,18 +23,17 @@ from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.netlink.batch import Batch, Refused, ends
 from netgroupd.kernel.netlink.delivery import Denied, Lanes
 from netgroupd.kernel.netlink.generic import Generic
-from netgroupd.kernel.netlink.request import Context, Selection
+from netgroupd.kernel.netlink.request import Codec, Context, Selection
 from netgroupd.kernel.netlink.socket import Counters, Socket
 from netgroupd.kernel.netlink.thread_turns import prompt_turns
 from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.settings import sysctls
-from netgroupd.kernel.tc.filters.in_turn import in_turn
+from netgroupd.kernel.tc.filters.in_turn import Masks, in_turn
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.model.owner import PROTO
-from netgroupd.model.state import Attrs, Key, Object, State, called
+from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.plan.compare import differing, same
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, classes_of, cls_of
-from netgroupd.plan.tc.beside import Said
 from netgroupd.plan.tc.hooks import hooks_of
 from netgroupd.plan.tc.order import LAST, level_of
 from netgroupd.plan.theirs import Going, Theirs
@@ -45,7 +42,6 @@ from netgroupd.plan.theirs import Going, Theirs
 _LANES = 8
 _KEY = attrgetter("key")
 _FEW = 64  # fewer messages are not worth a thread
-_LITTLE = 3  # attributes that are told with a refusal
 
 
 class Kernel:
@@ -254,15 +250,21 @@ class Kernel:
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
         try:
             with prompt_turns():
-                for some in in_turn(steps):
-                    self._fill(batch, some)
-                    batch.flush()
+                self._give(batch, steps)
         finally:
             self._lanes.arrived()  # after an interrupt, too, nothing is on its way any more
             self._secondaries.done()
         return batch.denied
 
-    def _fill(self, batch: Batch, steps: Sequence[AnyStep]) -> None:
+    def _give(self, batch: Batch, steps: Sequence[AnyStep]) -> None:
+        place = self._fill(batch, steps, Masks())
+        batch.flush()
+        for some in in_turn(steps[place:]) if place < len(steps) else ():
+            self._fill(batch, some)
+            batch.flush()
+
+    def _fill(self, batch: Batch, steps: Sequence[AnyStep], masks: Masks | None = None) -> int:
+        """Give the steps to the batch; up to which one, where a preference gets one more than its one of ``masks``."""
         place = alone = 0
         level = LAST
         asking = False  # about the number of each link that comes
@@ -276,10 +278,12 @@ class Kernel:
                     batch.flush()  # what follows must not overtake this, nor come where this was refused
                     continue
             if form.run and place >= alone:
-                count, messages = form.run(steps, place, self.names, *batch.run)
-                alone = place + count
-                if count >= _FEW:
-                    batch.abreast(list(steps[place:alone]), messages)
+                run = form.run(steps, place, self.names, *batch.run)
+                if masks and not masks.stay(run):
+                    return place
+                alone = place + run.taken
+                if run.taken >= _FEW:
+                    batch.abreast(steps[place:alone], run.messages)
                     place = alone
                     continue
             if not (asking or self.names.whole) and _brings_link(step):
@@ -288,27 +292,32 @@ class Kernel:
                     batch.flush()
                     self.read_names()  # their numbers must be free
             place += 1
-            try:
-                batch.add(step, list(form.encode(step, self._context)))
-            except UnknownLinkError as error:
-                batch.flush()
-                batch.deny(step, errno.ENODEV, str(error))
-            except OSError as error:  # of a file that the message refers to, or there is more than fits into one
-                batch.flush()
-                why = f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
-                batch.deny(step, error.errno or 0, why)
+            self._add(batch, step, form)
+        return len(steps)
+
+    def _add(self, batch: Batch, step: AnyStep, form: Codec) -> None:
+        try:
+            batch.add(step, list(form.encode(step, self._context)))
+        except UnknownLinkError as error:
+            batch.flush()
+            batch.deny(step, errno.ENODEV, str(error))
+        except OSError as error:  # of a file that the message refers to, or there is more than fits into one
+            batch.flush()
+            why = f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
+            batch.deny(step, error.errno or 0, why)
 
     def _refused(self, denied: list[Denied], steps: Sequence[AnyStep]) -> Iterator[Refused]:
         if not denied:
             return
-        from netgroupd.plan.present import said_in  # noqa: PLC0415  # only a refusal needs it
+        from netgroupd.kernel.refused import refused  # noqa: PLC0415  # only a refusal needs it
+        from netgroupd.plan.present import said_in  # noqa: PLC0415  # as above
 
         order = {id(step): place for place, step in enumerate(steps)}
         said = said_in(steps)
         # Packets that went side by side are answered in no order.
         for one in sorted(denied, key=lambda one: order[id(one.step)]):
             step = self._first_undone(one.step) if isinstance(one.step, RangeStep) else one.step
-            yield _refused(step, one, said, self._member_undone(step) if isinstance(step, GroupStep) else None)
+            yield refused(step, one, said, self._member_undone(step) if isinstance(step, GroupStep) else None)
 
     def _first_undone(self, step: RangeStep) -> Step:
         """Which one of a range was refused: the kernel goes no further, so it is the first that is not as told."""
@@ -325,20 +334,6 @@ class Kernel:
         found = self.dump(Selection(links=frozenset(one.object.name for one in step.steps))).of("link")
         undone = [one for one in step.steps if not _has(found.get(one.object.key), one.attrs)]
         return undone[0] if len(undone) < len(step.steps) or len(undone) == 1 else None
-
-
-def title(step: Step | GroupStep, said: Said) -> str:
-    """What a step does, in a few words."""
-    if isinstance(step, GroupStep):
-        from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # only a refusal needs it
-
-        what = {"link": "links", "address": "addresses"}[cls_of(step)]
-        names = fold_names(dict.fromkeys(one.object.name for one in step.steps))
-        return f"{step.op} {what} {' '.join(names) or f'of group {step.group:#x}'}"
-    from netgroupd.plan import present  # noqa: PLC0415  # only a refusal needs it
-
-    obj = said.of(step.object) if step.object.cls == "filter" else step.object
-    return f"{step.op} {called(obj.cls)} {' '.join(present.title(obj))}"
 
 
 def _brings_link(step: AnyStep) -> bool:
@@ -359,31 +354,3 @@ def _is_done(step: Step, have: Object | None) -> bool:
 
 def _has(have: Object | None, attrs: Attrs) -> bool:
     return have is not None and all(same(name, value, have.attrs.get(name)) for name, value in attrs.items())
-
-
-def _refused(step: Step | GroupStep, denied: Denied, said: Said, undone: Step | None = None) -> Refused:
-    about = codec(cls_of(step))
-    number, about_one, sentence = denied.answer.errno, undone or step, denied.answer.sentence
-    if name := about.blame(step, denied.path(about.body)) or (sentence == os.strerror(number) and _told(step)):
-        sentence = f"{sentence} ({name})"
-    if isinstance(step, GroupStep) and (found := _member(step, sentence, number)):
-        about_one, sentence = found
-    first = next(iter(about_one.steps), None) if isinstance(about_one, GroupStep) else about_one
-    origin = first.object.origin if first else None
-    return Refused(step, Refusal(title(about_one, said), number, sentence, str(origin or "")))
-
-
-def _told(step: Step | GroupStep) -> str:
-    """What links were told, where it is little."""
-    if step.op is not Op.CHANGE or cls_of(step) != "link" or len(step.attrs) > _LITTLE:
-        return ""
-    from netgroupd.plan.present import value_text  # noqa: PLC0415  # only a refusal needs it
-
-    return ", ".join(name if value is True else f"{name} {value_text(value)}" for name, value in step.attrs.items())
-
-
-def _member(step: GroupStep, sentence: str, number: int) -> tuple[Step, str] | None:
-    """The step about the member that refused, and why, where the kernel names it: "d1 refused", or "d1: why"."""
-    name, _, why = sentence.partition(" ")
-    member = next((one for one in step.steps if one.object.name == name.rstrip(":")), None)
-    return (member, os.strerror(number) if why == "refused" else why) if member else None

@@ -5,9 +5,10 @@ import errno
 
 import pytest
 
-from netgroupd.kernel.kernel import Kernel, _refused
+from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.netlink.delivery import Denied
 from netgroupd.kernel.netlink.socket import Answer
+from netgroupd.kernel.refused import refused
 from netgroupd.model.route import key
 from netgroupd.model.state import Attrs, Object, Origin
 from netgroupd.plan.step import GroupStep, Op, Step
@@ -32,7 +33,7 @@ def change(name: str, line: int) -> Step:
 )
 def test_refused_message_for_a_group_is_told_with_links_and_a_line(sentence: str, want: str) -> None:
     step = GroupStep(Op.CHANGE, 7, MTU, (change("d1", 3), change("d2", 4)))
-    refusal = _refused(step, Denied(step, Answer(1, errno.EINVAL, sentence), b""), Said(())).refusal
+    refusal = refused(step, Denied(step, Answer(1, errno.EINVAL, sentence), b""), Said(())).refusal
     assert str(refusal).startswith(want)
 
 

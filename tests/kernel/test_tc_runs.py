@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rules made at once: the messages are those that each would have, and a run ends where the order matters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -12,7 +13,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.batch import Batch
 from netgroupd.kernel.netlink.compound import entry
 from netgroupd.kernel.netlink.delivery import Denied, Lanes, Packet
-from netgroupd.kernel.netlink.request import Form
+from netgroupd.kernel.netlink.request import Context, Form
 from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.tc.filters import codec as filters
 from netgroupd.kernel.tc.filters.run import run
@@ -21,6 +22,7 @@ from netgroupd.model.tc.action import ACTION
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.turns import turn_of
 from tests.instructions import instructions
 from tests.vm.tc_action_cases import ACTION_CASES
 from tests.vm.tc_cases import CASES, Case, rules_of
@@ -32,7 +34,7 @@ def test_run_has_the_messages_of_its_steps(names: Names, case: Case) -> None:
     for _, some in groupby(rules, lambda rule: bool(rule.key[2])):
         steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in some]
         messages = b"".join(filters._write(step, names) for step in steps)
-        assert run(steps, 0, names, 100, bytes) == (len(steps), messages)
+        assert run(steps, 0, names, 100, bytes)[:2] == (len(steps), messages)
 
 
 def test_run_fits_into_the_buffer_of_a_socket(names: Names) -> None:
@@ -48,7 +50,7 @@ def test_run_keeps_a_handle_that_was_asked_for(names: Names) -> None:
     rule = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
     rule = rule._replace(attrs={**rule.attrs, "handle": 7})
     step = Step(Op.CREATE, None, rule, rule.attrs)
-    assert run([step], 0, names, 1, bytes) == (1, filters._write(step, names))
+    assert run([step], 0, names, 1, bytes)[:2] == (1, filters._write(step, names))
 
 
 @pytest.mark.parametrize("form", [bytes, entry])
@@ -64,7 +66,7 @@ def test_rules_that_are_put_back_are_one_run_and_keep_their_handles(
         for match, handle in zip(matches, handles, strict=True)
     ]
     steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in rules]
-    assert run(steps, 0, names, 100, form) == (3, b"".join(form(filters._write(step, names)) for step in steps))
+    assert run(steps, 0, names, 100, form)[:2] == (3, b"".join(form(filters._write(step, names)) for step in steps))
 
 
 @pytest.mark.parametrize("handles", [range(1, 101), (0,) * 100], ids=["put_back", "of_a_line_each"])
@@ -105,7 +107,7 @@ def test_rules_with_actions_of_their_own_are_one_run(names: Names, actions: list
     like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
     rules = _apart(like._replace(attrs={**like.attrs, "classid": "1:7", "skip_hw": True}), actions)
     steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in rules]
-    assert run(steps, 0, names, 100, form) == (3, b"".join(form(filters._write(step, names)) for step in steps))
+    assert run(steps, 0, names, 100, form)[:2] == (3, b"".join(form(filters._write(step, names)) for step in steps))
 
 
 _CHANGES: dict[str, tuple[list[Value], list[Value]]] = {
@@ -130,7 +132,7 @@ def test_rules_that_change_are_one_run(
         before = have._replace(attrs={**have.attrs, "handle": number})
         after = want._replace(attrs={**want.attrs, **more})
         steps.append(Step(Op.CHANGE, before, after, differing(after, before)))
-    assert run(steps, 0, names, 100, bytes) == (4, b"".join(filters._write(step, names) for step in steps))
+    assert run(steps, 0, names, 100, bytes)[:2] == (4, b"".join(filters._write(step, names) for step in steps))
 
 
 def test_run_ends_before_the_first_action_that_leads_nowhere(names: Names) -> None:
@@ -195,7 +197,34 @@ def test_rules_made_at_once_are_what_they_are_one_by_one(names: Names, matches: 
     rules = [like._replace(key=(*like.key[:4], tuple(sorted(match.items())))) for match in matches]
     steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in rules]
     one_by_one = b"".join(filters._write(step, names) for step in steps)
-    assert run(steps, 0, names, 100, bytes) == (len(steps), one_by_one)
+    assert run(steps, 0, names, 100, bytes)[:2] == (len(steps), one_by_one)
+
+
+@pytest.mark.parametrize(
+    "matches",
+    [
+        *_MATCHES.values(),
+        [{"dst_ip": f"10.{n}.0.0/16"} for n in range(3)],
+        [{"dst_ip": f"10.{n}.0.0/{16 + n % 2}"} for n in range(3)],
+        [{"ct_state": state} for state in ("+trk+est", "+trk-est")],
+        [{"ct_state": state} for state in ("+trk+est", "+trk+new")],
+    ],
+    ids=[*_MATCHES, "one_mask", "two_masks", "one_mask_of_flags", "two_masks_of_flags"],
+)
+def test_run_tells_the_one_mask_of_its_rules(names: Names, matches: list[dict[str, Value]]) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    rules = [like._replace(key=(*like.key[:4], tuple(sorted(match.items())))) for match in matches]
+    made = run([Step(Op.CREATE, None, rule, rule.attrs) for rule in rules], 0, names, 100, entry)
+    first, *others = {*map(turn_of, rules)}
+    assert made.masks == (None if others else ((like.key[:4], first),))
+    assert run([Step(Op.CHANGE, rule, rule, rule.attrs) for rule in rules], 0, names, 100, entry).masks == ()
+
+
+def test_that_rules_of_one_line_have_one_mask_takes_next_to_nothing(names: Names) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    keys = [(*like.key[:4], (("dst_ip", f"10.0.{n >> 8}.{n & 255}"),)) for n in range(1000)]
+    steps = [Step(Op.CREATE, None, like._replace(key=key), like.attrs) for key in keys]
+    assert instructions(lambda: run(steps, 0, names, 1000, entry)) < 50 * len(steps)
 
 
 @pytest.mark.parametrize("place", range(4), ids=["where", "parent", "chain", "pref"])
@@ -205,24 +234,36 @@ def test_run_of_several_hooks_or_preferences_is_what_its_parts_are(names: Names,
     moved = rule._replace(key=(*rule.key[:place], other, *rule.key[place + 1 :]))
     steps = [Step(Op.CREATE, None, one, one.attrs) for one in (rule, rule, moved, rule)]
     messages = b"".join(filters._write(step, names) for step in steps)
-    assert run(steps, 0, names, 100, bytes) == (4, messages)
+    assert run(steps, 0, names, 100, bytes) == (
+        4,
+        messages,
+        tuple((one.object.key[:4], turn_of(one.object)) for one in steps[1:]),
+    )
 
 
 class Noted:
-    """In place of lanes: notes which chains each packet is about, and where it was waited for."""
+    """In place of lanes: notes what each packet is about, and where it was waited for."""
 
-    def __init__(self, *, alone: bool = False) -> None:
+    def __init__(
+        self, about: Callable[[Step], object] = lambda step: step.object.key[2], *, alone: bool = False
+    ) -> None:
+        self.about = about
         self.alone = alone
         self.story: list[object] = []
 
     def send(self, packet: Packet) -> None:
-        self.story.append({step.object.key[2] for step in packet.steps if isinstance(step, Step)})
+        self.story.append({self.about(step) for step in packet.steps if isinstance(step, Step)})
 
     def arrived(self) -> list[Denied]:
         self.story.append("waited")
         return []
 
     def refused(self) -> list[Denied]:
+        return []
+
+    def deliver(self) -> list[Denied]:
+        """In place of a socket."""
+        self.story.append("alone")
         return []
 
 
@@ -246,3 +287,32 @@ def test_rules_that_go_to_a_chain_wait_for_all_of_it(names: Names, compounds: bo
     batch = Batch(Socket.__new__(Socket), cast("Lanes", lanes), compounds=compounds)
     kernel._fill(batch, [Step(Op.CREATE, None, like._replace(key=key), like.attrs) for key in keys])
     assert lanes.story == [{5}, "waited", {0}]
+
+
+_ONE_BY_ONE = ["waited", "alone", "waited", "alone"]
+
+
+@pytest.mark.parametrize(
+    ("masks", "want"),
+    [
+        ([32] * 2000, [{32}, {32}, "waited"]),
+        ([32] * 1024 + [24] * 100, [{32}, "waited", {24}, "waited"]),
+        ([32, 24] * 100, [*_ONE_BY_ONE, {24, 32}, "waited"]),
+        ([32] * 1100 + [24] * 100, [{32}, *_ONE_BY_ONE, {24, 32}, "waited"]),
+        ([32, 32, 24, 24], [*_ONE_BY_ONE, "waited", "alone"]),
+    ],
+    ids=["one", "side_by_side", "mixed", "behind_each_other", "few"],
+)
+def test_another_mask_waits_until_the_first_is_there(
+    names: Names, monkeypatch: pytest.MonkeyPatch, masks: list[int], want: list[object]
+) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    lanes = Noted(lambda step: int(str(step.object.key[4]).rpartition("/")[2].strip("',)")))
+    monkeypatch.setattr("netgroupd.kernel.netlink.batch.deliver", lambda *_packet: lanes.deliver())
+    matches = [(("dst_ip", f"1.{n >> 8}.{n & 255}.0/{mask}"),) for n, mask in enumerate(masks)]
+    kernel = Kernel.__new__(Kernel)
+    kernel.names, kernel._context = names, cast("Context", SimpleNamespace(names=names))
+    batch = Batch(Socket.__new__(Socket), cast("Lanes", lanes), compounds=True)
+    kernel._give(batch, [Step(Op.CREATE, None, like._replace(key=(*like.key[:4], m)), like.attrs) for m in matches])
+    befores = [None, *lanes.story]
+    assert [one for one, before in zip(lanes.story, befores, strict=False) if not one == before == "waited"] == want

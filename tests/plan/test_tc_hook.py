@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from netgroupd.kernel.kernel import title
+from netgroupd.kernel.refused import title
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc import filter as filters
 from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, led_to

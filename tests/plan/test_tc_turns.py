@@ -4,9 +4,10 @@
 import pytest
 
 from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tc.tables import match_of
-from netgroupd.plan.tc.turns import arrange, behind, by_mask
+from netgroupd.plan.tc.turns import arrange, behind, by_mask, turn_of
 
 
 def _rule(kind: str, match: str, **attrs: object) -> Object:
@@ -115,3 +116,20 @@ def test_rule_that_is_made_again_loses_the_flag_that_another_excludes() -> None:
     come = [Step(Op.CREATE, None, want) for want in list(goal.of("filter").values())[1:2]]
     *_, last = arrange(come, goal, State(had))
     assert [last.object.attrs["skip_hw"], last.object.attrs["skip_sw"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "alike", "another"),
+    [
+        ("dst_ip", ["10.0.0.1", "10.0.0.2"], "10.0.0.0/24"),
+        ("dst_ip", ["10.0.0.0/24", "10.0.1.0/24"], "10.0.0.0/16"),
+        ("dst_port", [80, 81], "80-90"),
+        ("dst_port", ["80-90", "85-95"], "0x50/0xf0"),
+        ("ct_state", ["+trk+est", "+trk-est"], "+trk+new"),
+        ("dst_mac", ["02:00:00:00:00:01", "02:00:00:00:00:02"], "02:00:00:00:00:00/ff:00:00:00:00:00"),
+    ],
+)
+def test_rules_have_the_turn_of_their_mask(name: str, alike: list[Value], another: Value) -> None:
+    rules = [_rule("flower", "x")._replace(key=("d", "ingress", 0, 5, ((name, value),))) for value in (*alike, another)]
+    first, second, third = map(turn_of, rules)
+    assert first == second != third

@@ -10,7 +10,7 @@ step is one that the rest can do without.  What must not run behind a refusal, o
 beside what is before it, is therefore added after a flush.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from netgroupd.errors import Refusal
@@ -89,7 +89,7 @@ class Batch:
             self._most = min(2 * self._most, _MESSAGES)
             self._report()
 
-    def abreast(self, steps: list[AnyStep], messages: bytes) -> None:
+    def abreast(self, steps: Sequence[AnyStep], messages: bytes) -> None:
         """Take a message each of ``steps``, made as ``run`` says; what was refused is known at the flush."""
         if self._steps or self._ahead:
             self._flush_gathered()

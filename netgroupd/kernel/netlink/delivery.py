@@ -46,7 +46,7 @@ class Denied(NamedTuple):
 class Packet(NamedTuple):
     """The messages of steps, one for one behind each other; ``together``: entries of one compound message."""
 
-    steps: list[AnyStep]
+    steps: Sequence[AnyStep]
     messages: bytes
     together: bool = False
 

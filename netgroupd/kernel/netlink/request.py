@@ -113,10 +113,14 @@ Form: TypeAlias = Callable[[bytes], bytes]
 
 
 class Run(NamedTuple):
-    """The messages of so many steps, one behind the other, in the form that they are sent in."""
+    """The messages of so many steps, one behind the other, in the form that they are sent in.
+
+    ``masks`` are those of the rules that they make, each with its preference; None where one may have several.
+    """
 
     taken: int
     messages: bytes
+    masks: Sequence[tuple[Key, object]] | None = ()
 
 
 class Codec(NamedTuple):

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, repeat
-from operator import itemgetter
 from socket import AF_INET, inet_aton, inet_ntoa, inet_pton
+from typing import NamedTuple
 
 from netgroupd.kernel.netlink.message import attr, walk
 from netgroupd.kernel.tc import flower_nests
 from netgroupd.model.rule import PROTOCOLS, span_text, split_span
-from netgroupd.model.tc.flower import KEYS, SPAN_NUMBERS, FlowerKey, Wire
+from netgroupd.model.tc.flower import KEYS, SPAN_NUMBERS, FlowerKey, Wire, mask_of
 from netgroupd.model.tc.masked import MASKED_IP, halves, kept
 from netgroupd.model.value import Value
 
@@ -25,7 +25,6 @@ _MEMO = 1 << 16
 _ALL = b"\xff" * 16
 _BE16 = struct.Struct(">H")
 _IPV4 = int(AF_INET)
-_VALUE = itemgetter(1)
 
 _BY_NUMBER: dict[int, tuple[FlowerKey, Wire]] = {
     wire.value: (key, wire) for key in KEYS.values() for wire in key.variants.values()
@@ -40,11 +39,19 @@ NUMBERS = frozenset(
 """The attributes that are read."""
 
 Match = tuple[tuple[str, Value], ...]
-Alike = tuple[bytes, list[bytes], bytes]
-"""Of many matches what is the same at the beginning of all of them, what each has then, and what is behind that."""
 _Piece = bytes | list[bytes]
 _NONE: Sequence[Value] = (None,)
 Read = Callable[[bytes], Value]
+
+
+class Alike(NamedTuple):
+    """Of many matches what is the same at the beginning of all of them, what each has then, and what is behind that."""
+
+    before: bytes
+    differing: list[bytes]
+    behind: bytes
+    one_mask: bool
+    """Whether they all have the same."""
 
 
 def _transport(match: Match) -> int:
@@ -76,15 +83,36 @@ def _is_same(values: Sequence[Value]) -> bool:
     return values[0] == values[-1] and values.count(values[0]) == len(values)
 
 
-def _merged(pieces: Sequence[_Piece], count: int) -> Alike:
+def _columns(matches: Sequence[Match]) -> dict[str, list[Value]] | None:
+    """By name the values of matches that have the same names in the same order; None of others."""
+    width, pairs = len(matches[0]), list(chain.from_iterable(matches))
+    if len(pairs) != width * len(matches):
+        return None
+    said: dict[str, list[Value]] = {}
+    for place in range(width):
+        column = pairs[place::width]
+        name = column[0][0]
+        # No match has a name twice, so with one name in each column none is longer or shorter than the first.
+        said[name] = [value for other, value in column if other == name]
+        if len(said[name]) < len(column):
+            return None
+    return said
+
+
+def _of_one_mask(name: str, values: Sequence[Value]) -> bool:
+    return {*map(type, values)} == {int} or len({mask_of(name, value) for value in values}) == 1
+
+
+def _merged(pieces: Sequence[_Piece], count: int, *, one_mask: bool) -> Alike:
     """Put together what is the same in all, and what differs with what is between."""
     places = [place for place, piece in enumerate(pieces) if isinstance(piece, list)]
     first, last = (places[0], places[-1] + 1) if places else (len(pieces), len(pieces))
-    middle = [piece if isinstance(piece, list) else repeat(piece) for piece in pieces[first:last]]
     before, behind = (b"".join(some) for some in (pieces[:first], pieces[last:]))  # type: ignore[arg-type]  # no lists
-    if len(middle) == 1:
-        return before, list(middle[0]), behind
-    return before, list(map(b"".join, zip(*middle, strict=False))) if middle else [b""] * count, behind
+    if last - first == 1:
+        return Alike(before, pieces[first], behind, one_mask)  # type: ignore[arg-type]  # the list
+    middle = [piece if isinstance(piece, list) else repeat(piece) for piece in pieces[first:last]]
+    differing = list(map(b"".join, zip(*middle, strict=False))) if middle else [b""] * count
+    return Alike(before, differing, behind, one_mask)
 
 
 class _Packer:
@@ -106,30 +134,31 @@ class _Packer:
 
     def alike(self, matches: Sequence[Match]) -> Alike | None:
         """Matches of the same names and lengths, looked at by columns; None where they are not."""
-        width, pairs = len(matches[0]), list(chain.from_iterable(matches))
-        columns = [pairs[place::width] for place in range(width)]
-        # No match has a name twice, so with one name in each column none is longer or shorter than the first.
-        if len(pairs) != width * len(matches) or any(len(dict(column)) > 1 for column in columns):
-            return None
-        said = {column[0][0]: list(map(_VALUE, column)) for column in columns}
-        if not _is_same(said.get("ip_proto", _NONE)):
+        said = _columns(matches)
+        if said is None or not _is_same(said.get("ip_proto", _NONE)):
             return None  # it decides what ports are
         transport = _transport(matches[0])
         pieces: list[_Piece] = []
+        one_mask = True
         for name, values in said.items():
-            pieces += self._column(name, values, transport)
-        differing = [piece for piece in pieces if isinstance(piece, list)]
-        if any(len(set(map(len, piece))) > 1 for piece in differing):
-            return None
-        return _merged(pieces, len(matches))
+            if _is_same(values):
+                pieces.append(self._one(name, values[0], transport))
+            elif whole := self._whole_ipv4(name, values):
+                pieces += whole
+            else:
+                differing = [self._one(name, value, transport) for value in values]
+                if len(set(map(len, differing))) > 1:
+                    return None
+                pieces.append(differing)
+                one_mask = one_mask and _of_one_mask(name, values)
+        return _merged(pieces, len(matches), one_mask=one_mask)
 
-    def _column(self, name: str, values: list[Value], transport: int) -> list["_Piece"]:
-        if _is_same(values):
-            return [self._one(name, values[0], transport)]
+    def _whole_ipv4(self, name: str, values: list[Value]) -> Sequence[_Piece]:
+        """What IPv4 addresses without masks are; nothing if one is another."""
         if around := self._ipv4.get(name):
-            with suppress(OSError):  # one has a mask, or is of IPv6
-                return [around[0], list(map(inet_pton, repeat(_IPV4), values)), around[1]]  # type: ignore[arg-type]
-        return [[self._one(name, value, transport) for value in values]]
+            with suppress(OSError):
+                return around[0], [*map(inet_pton, repeat(_IPV4), values)], around[1]  # type: ignore[arg-type]
+        return ()
 
     def _one(self, name: str, value: Value, transport: int) -> bytes:
         if around := self._ipv4.get(name):

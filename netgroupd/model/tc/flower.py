@@ -165,3 +165,14 @@ _KEYS = (
     FlowerKey("l2_miss", FLAG, "Whether the bridge did not know the destination.", _plain(106)),
 )
 KEYS = {key.name: key for key in _KEYS}
+_FLAGS = frozenset({"ip_flags", "enc_flags", "ct_state"})
+
+
+def mask_of(name: str, value: Value) -> str:
+    """The part of a value that is its mask, which decides when the rules with it are asked; of a whole one nothing."""
+    if isinstance(value, int):
+        return ""
+    text = str(value)
+    if name in SPAN_NUMBERS and "-" in text:
+        return "-"
+    return text.replace("-", "+") if name in _FLAGS else text.partition("/")[2]

@@ -15,6 +15,8 @@ from operator import eq, itemgetter
 from typing import Any
 
 from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.tc.flower import mask_of
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tc.anew import excluded
@@ -161,8 +163,13 @@ def turn_of(rule: Object) -> object:
     assert isinstance(match, tuple)
     if rule.attrs.get("kind") != "flower":
         return match
+    return masks_of(match)
+
+
+def masks_of(match: Iterable[Value]) -> tuple[tuple[object, str], ...]:
+    """What has a place of a match of flower."""
     pairs = (pair for pair in match if isinstance(pair, tuple))  # what no file can say is told otherwise
-    return tuple((name, str(value).partition("/")[2]) for name, value in pairs)
+    return tuple((name, mask_of(name, value)) for name, value in pairs)  # type: ignore[arg-type]  # names are texts
 
 
 def _made_again(want: Object, have: Object) -> Step:

@@ -7,28 +7,30 @@ of the first mask of each goes ahead, then one of the second, and so on; then th
 may come as it happens.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, groupby, zip_longest
-from operator import itemgetter
-from typing import Any
 
+from netgroupd.kernel.netlink.request import Run
 from netgroupd.model.state import Key
 from netgroupd.plan.step import AnyStep, Op, Step
 from netgroupd.plan.tc.order import level_of
 from netgroupd.plan.tc.turns import turn_of
 
-_PIECE = 1000  # of a million in one piece each list is a new one for the memory
-_MATCH: Callable[[Key], Any] = itemgetter(4)  # of the key of a rule
-_OP, _AFTER = itemgetter(0), itemgetter(2)  # of a step
-_CLASS, _KEY = itemgetter(0), itemgetter(1)  # of an object
-_NAME, _VALUE = itemgetter(0), itemgetter(1)
+
+class Masks:
+    """The one mask that the rules of each preference have so far."""
+
+    def __init__(self) -> None:
+        self._known: dict[Key, object] = {}
+
+    def stay(self, made: Run) -> bool:
+        """Whether that holds with those of a run, too, which may otherwise not go on its way."""
+        known = self._known
+        return made.masks is not None and all(known.setdefault(pref, mask) == mask for pref, mask in made.masks)
 
 
 def in_turn(steps: Sequence[AnyStep]) -> Iterator[Sequence[AnyStep]]:
     """The pieces, each of which waits until all before it are there; all of them at once if nothing is in the way."""
-    if _are_of_one_mask(steps):
-        yield steps
-        return
     waiting: list[AnyStep] = []
     for level, alike in groupby(steps, _level):
         found = [*alike]
@@ -48,35 +50,6 @@ def _makes_flower(step: AnyStep) -> bool:
 
 def _level(step: AnyStep) -> int | None:
     return level_of(step) if _makes_flower(step) else None
-
-
-def _are_of_one_mask(steps: Sequence[AnyStep]) -> bool:
-    """Whether those that make rules surely are; of a million of one line this is told at C speed."""
-    names, sizes = set[str](), set[int]()
-    for start in range(0, len(steps), _PIECE):
-        matches = [*map(_MATCH, map(_KEY, _made(steps[start : start + _PIECE])))]
-        pairs = [*chain.from_iterable(matches)]
-        names.update(map(_NAME, pairs))
-        sizes.update(map(len, matches))
-        # Each has a name once, so that those that have all names have the same.
-        if not sizes <= {len(names)} or "/" in _text([*map(_VALUE, pairs)]):
-            return False
-    return True
-
-
-def _made(steps: Sequence[AnyStep]) -> list[Any]:
-    """The rules that steps make."""
-    if [*map(type, steps)].count(Step) < len(steps) or [*map(_OP, steps)].count(Op.CREATE) < len(steps):
-        steps = [step for step in steps if isinstance(step, Step) and step.op is Op.CREATE]
-    made = [*map(_AFTER, steps)]
-    return made if [*map(_CLASS, made)].count("filter") == len(made) else [one for one in made if one.cls == "filter"]
-
-
-def _text(values: list[Any]) -> str:
-    try:
-        return "".join(values)
-    except TypeError:  # of numbers there are few
-        return "".join(map(str, values))
 
 
 def _firsts(steps: Sequence[Step]) -> list[list[Step]]:

@@ -20,6 +20,7 @@ from netgroupd.model.tc.chain import chain_of
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op, Step
 from netgroupd.plan.tc.order import level_in
+from netgroupd.plan.tc.turns import masks_of
 
 _ROOM = 2 << 20  # with a buffer of 4 MiB the socket takes more than this at once
 _MATCHED = 128  # a header and a match, more or less
@@ -29,6 +30,7 @@ _OP: Callable[[Any], Op] = itemgetter(0)
 _AFTER: Callable[[Any], Object] = attrgetter("after")
 _KEY, _ATTRS = itemgetter(1), itemgetter(2)  # of an object
 _MATCH: Callable[[Key], Any] = itemgetter(4)  # of the key of a rule
+_Masks = Sequence[tuple[Key, object]] | None  # as a run has it
 
 
 class _Line(NamedTuple):
@@ -42,6 +44,14 @@ class _Line(NamedTuple):
     handles: Sequence[int] = ()
     actions: Sequence[Value] = ()
 
+    def masks(self, columns: flower.Alike | None) -> _Masks:
+        """The one of those that it makes; None where they may have several.  What changes has its own already."""
+        if self.first.op is not Op.CREATE:
+            return ()
+        alike = self.matches[:1] if columns and columns.one_mask else self.matches
+        first, *others = {*map(masks_of, alike)}
+        return None if others else ((self.first.object.key[:4], first),)
+
     def frame(self, names: Names) -> Frame:
         """What their messages share; raises UnknownLinkError and OSError."""
         return frames.of_step(self.first, names)
@@ -53,11 +63,12 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
     Rules that differ in what they match alone, in their handles where they are there or put
     back, and in their actions, have the same bytes around that, in the ``form`` that their message
     is to have.  These messages may go
-    in any order: of one preference and mask no two match the same packet, and the
+    in any order: of one preference and mask no two match the same packet, but for spans of ports, and the
     plan promises no order of preferences.  What it does promise ends the run: a rule
     that goes to a chain, by its level, and whatever is of another kind.
     """
     made: list[bytes] = []
+    masks: _Masks = ()
     count, room = 0, _ROOM
     level: int | None = None
     end = min(start + limit, len(steps))
@@ -73,12 +84,14 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
         fitting = max(room // (len(shared.front) + len(shared.end) + _MATCHED), 1)
         tails = _tails(shared, line.actions[:fitting], names, room)
         matches = line.matches[: len(tails) or fitting]
-        made.append(
-            _messages(shared, line._replace(matches=matches, handles=line.handles[: len(matches)]), tails, form)
-        )
+        line = line._replace(matches=matches, handles=line.handles[: len(matches)])
+        columns = flower.alike(matches) if len(matches) > 1 else None
+        more = line.masks(columns)
+        masks = None if masks is None or more is None else (*masks, *more)
+        made.append(_messages(shared, line, tails, columns, form))
         room -= len(made[-1])
         count += len(matches)
-    return Run(count, made[0] if len(made) == 1 else b"".join(made))
+    return Run(count, made[0] if len(made) == 1 else b"".join(made), masks)
 
 
 def _of_one_line(steps: Sequence[AnyStep], start: int, end: int) -> _Line | None:
@@ -114,8 +127,10 @@ def _of_them_all(some: Sequence[AnyStep], first: Object) -> Sequence[flower.Matc
     for column, value in ((map(_OP, some), Op.CREATE), (map(_ATTRS, rules), first.attrs)):
         if list(column).count(value) < len(rules):
             return ()
-    *hook, matches = zip(*map(_KEY, rules), strict=True)
-    return matches if all(column.count(column[0]) == len(rules) for column in hook) else ()
+    where, parent, chain, pref, _ = first.key
+    keys: Any = map(_KEY, rules)  # of five fields, as all of their class
+    matches = [match for w, p, c, f, match in keys if f == pref and c == chain and p == parent and w == where]
+    return matches if len(matches) == len(rules) else ()
 
 
 def _makes(step: Step) -> bool:
@@ -143,13 +158,12 @@ def _tails(shared: Frame, actions: Sequence[Value], names: Names, room: int) -> 
     return tails
 
 
-def _messages(shared: Frame, line: _Line, tails: Sequence[bytes], form: Form) -> bytes:
+def _messages(shared: Frame, line: _Line, tails: Sequence[bytes], columns: flower.Alike | None, form: Form) -> bytes:
     flags = NEW if line.first.op is Op.CREATE else message.NLM_F_CREATE
     matches, handles = line.matches, line.handles
     shared = shared._replace(more=b"", actions=b"") if tails else shared
-    columns = flower.alike(matches) if len(matches) > 1 and len({*map(len, tails)}) <= 1 else None
-    if columns:
-        before, differing, behind = columns
+    if columns and len({*map(len, tails)}) <= 1:
+        before, differing, behind, _ = columns
         if tails:
             differing, behind = [*map(b"".join, zip(differing, repeat(behind), tails, strict=False))], b""
         front, back = shared.around(len(before) + len(differing[0]) + len(behind), form, flags)
