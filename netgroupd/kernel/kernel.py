@@ -301,7 +301,7 @@ class Kernel:
     def _refused(self, denied: list[Denied], steps: Sequence[AnyStep]) -> Iterator[Refused]:
         if not denied:
             return
-        from netgroupd.plan.present import said_in  # noqa: PLC0415  # only a refusal needs it
+        from netgroupd.plan.nets import said_in  # noqa: PLC0415  # only a refusal needs it
 
         order = {id(step): place for place, step in enumerate(steps)}
         said = said_in(steps)
