@@ -180,7 +180,7 @@ def _have_handles(plan: Plan, actual: State) -> bool:
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:
-    steps = touching(plan.steps, actual.of("link"))
+    steps = touching(affected.felt(plan).steps, actual.of("link"))
     return not any(step.object.key in actual.of(step.object.cls) for step in steps)
 
 

@@ -134,6 +134,11 @@ class Kernel:
             self.names.note(*found)
         return self.names.knows(name)
 
+    def expect(self, names: int) -> None:
+        """Read all names at once where it will be asked about more than a few."""
+        if self._asked + names > links.FEW and not self.names.whole:
+            self.read_names()
+
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
         return usual_attrs(links, lambda: Kernel(assume=self.features))

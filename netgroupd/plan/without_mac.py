@@ -84,7 +84,8 @@ def secured(steps: Collection[Step], wants: Mapping[Key, Object], haves: Mapping
 
     That is a port's from when the first one comes.
     """
-    macsecs = [step.object for step in steps if step.op is Op.CREATE and kind_of(step.object) == "macsec"]
+    made = [link for step in steps if step.op is Op.CREATE and (link := step.after)]
+    macsecs = [link for link in made if link.attrs.get("kind") == "macsec"]
     joined = {step.object.attrs.get("master") for step in steps if step.op is not Op.DELETE} if macsecs else ()
     found = set[str]()
     for macsec in macsecs:
