@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from netgroupd.model.link import WITH_LINK
 from netgroupd.model.state import Object, State
 from netgroupd.plan.fold import fold_names
-from netgroupd.plan.present import nets
+from netgroupd.plan.nets import nets
 from netgroupd.plan.step import Plan
 
 _NUMBERS = re.compile(r"[0-9]+")

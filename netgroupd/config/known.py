@@ -13,15 +13,20 @@ class Known:
     """Names of links in one of several places, but for ``ours``, which are there because they were described.
 
     ``asked`` is every name that was looked for, and whether it is one.  ``owner`` tells the name of
-    the link that has a name beside that, "" where none has.
+    the link that has a name beside that, "" where none has.  ``expect`` hears how many will be looked for.
     """
 
     def __init__(
-        self, *places: Container[str], ours: Set[str] = frozenset(), owner: Callable[[str], str] = lambda _: ""
+        self,
+        *places: Container[str],
+        ours: Set[str] = frozenset(),
+        owner: Callable[[str], str] = lambda _: "",
+        expect: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._places = places
         self._ours = ours
         self._owner = owner
+        self.expect = expect
         self._owners: dict[str, str] = {}
         self.asked: dict[str, bool] = {}
 

@@ -124,7 +124,7 @@ class Engine(Questions):
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
         if not request.in_part and request.result != REPAIRED:  # which may be told of a part alone
-            refuse_vain(kernel, plan, goal, actual)
+            refuse_vain(kernel, felt(plan), goal, actual)
         plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
@@ -138,7 +138,7 @@ class Engine(Questions):
         content = configuration.content_of(desired)._replace(borrowed=borrowed)
         repaired = request.result == REPAIRED
         self._refuse_cuts(kernel, plan, goal, actual, request.allow, accepted=repaired, again=again)
-        shaking = felt(plan, actual.of("link"))
+        shaking = felt(plan)
         add_lost(kernel, shaking, actual, self._applied_if_known, mine)
         plan = plan._replace(others=plan.others + settings_of_others(kernel, shaking))
         naming = None if mine.names_all(content) else Naming(desired.state, named_in(mine.named), mine.hooks)

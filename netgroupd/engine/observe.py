@@ -69,6 +69,9 @@ class Connection(Protocol):
     def has_link(self, name: str) -> bool:
         """Whether there is a link of that name."""
 
+    def expect(self, names: int) -> None:
+        """Hear about how many names it will be asked."""
+
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
 
@@ -233,10 +236,9 @@ def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
     made = {str(key[0]) for key, link in found if link.attrs.get("kind") and is_ours(link.attrs.get("group"))}
 
     def owner(name: str) -> str:
-        found = kernel.names.find(name)
-        return found[0] if found else ""
+        return (kernel.names.find(name) or ("",))[0]
 
-    return Known(_There(kernel), ours=made - mine.found, owner=owner)
+    return Known(_There(kernel), ours=made - mine.found, owner=owner, expect=kernel.expect)
 
 
 def look(
@@ -312,8 +314,10 @@ def add_foundations(kernel: Connection, wanted: State, actual: State) -> bool:
     """
     wants, there = wanted.of("link"), actual.of("link")
     new = [wants[key].attrs for key in wants.keys() - there.keys()]
-    if not new or len(new) * _MANY_TO_ONE > len(there) or any(attrs.get("kind") in IPVLANS for attrs in new):
+    if not new or not IPVLANS.isdisjoint([attrs.get("kind") for attrs in new]):
         return False
+    if not there or len(new) * _MANY_TO_ONE > len(there):
+        return not there  # on what there is not nothing stands
     joined = {attrs.get("master") for attrs in new} - {None}
     if joined and any(link.attrs.get("link") in joined for link in there.values()):
         return False

@@ -153,7 +153,7 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
 
 def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Plan:
     """``plan``, and what others lose by it: what is to be said of that, and given back."""
-    whole, plan = plan, affected.felt(plan, actual.of("link"))
+    whole, plan = plan, affected.felt(plan)
     warnings = plan.warnings
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
@@ -180,7 +180,7 @@ def _have_handles(plan: Plan, actual: State) -> bool:
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:
-    steps = touching(plan.steps, actual.of("link"))
+    steps = touching(affected.felt(plan).steps, actual.of("link"))
     return not any(step.object.key in actual.of(step.object.cls) for step in steps)
 
 

@@ -130,6 +130,11 @@ class Kernel:
             self.names.note(*found)
         return self.names.knows(name)
 
+    def expect(self, names: int) -> None:
+        """Read all names at once where it will be asked about more than a few."""
+        if self._asked + names > links.FEW and not self.names.whole:
+            self.read_names()
+
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
         return usual_attrs(links, lambda: Kernel(assume=self.features))
@@ -310,7 +315,7 @@ class Kernel:
         if not denied:
             return
         from netgroupd.kernel.refused import refused  # noqa: PLC0415  # only a refusal needs it
-        from netgroupd.plan.present import said_in  # noqa: PLC0415  # as above
+        from netgroupd.plan.nets import said_in  # noqa: PLC0415  # as above
 
         order = {id(step): place for place, step in enumerate(steps)}
         said = said_in(steps)

@@ -103,6 +103,11 @@ class Names:
 
     def reserve(self, name: str) -> int:
         """Choose the index of a link that is about to be made, or moved, by a message to this namespace."""
+        if self.whole and not self._elsewhere:  # as of nearly every link that is made
+            self._highest = index = self._highest + 1
+            self._by_name[name] = index
+            self._by_index[index] = name
+            return index
         there = self.destination(name)
         # The kernel looks for it in the namespace that it is told in, and then in that of the link.
         index = max(self._highest, there._highest) + 1

@@ -11,7 +11,7 @@ from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.narrowed import made_smaller, narrowed
 from netgroupd.plan.pieces import shrinks
 from netgroupd.plan.serialise import singles, touching
-from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.step import AnyStep, Op, Plan, Step
 
 _DEFAULT = "::/0"
 _OF_LOWER = {"mode": "l3", "private": False, "vepa": False}
@@ -29,12 +29,20 @@ def are_apart(links: Collection[Step], there: Mapping[Key, Object]) -> bool:
     return bool(made) and there.keys().isdisjoint(joined) and not felt_by_others
 
 
-def felt(plan: Plan, links: Mapping[Key, Object]) -> Plan:
-    """``plan`` without what it says to links that are not among ``links``, where these do not feel it.
+def felt_of(steps: Sequence[AnyStep], links: Collection[Step], there: Mapping[Key, Object]) -> tuple[Step, ...] | None:
+    """``steps`` but for what they say to links that are not ``there``, where those that are do not feel that.
+
+    ``links`` are the changes of links that the steps bring about.
+    """
+    return tuple(touching(steps, there)) if are_apart(links, there) else None
+
+
+def felt(plan: Plan) -> Plan:
+    """``plan`` with the steps alone that links which are there feel.
 
     What looks for what else a plan does has no more to walk through: from nothing that is all of it.
     """
-    return plan._replace(steps=tuple(touching(plan.steps, links))) if plan.apart else plan
+    return plan if plan.felt is None else plan._replace(steps=plan.felt)
 
 
 def warnings(plan: Plan, goal: State, actual: State) -> Iterator[str]:

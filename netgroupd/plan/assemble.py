@@ -7,7 +7,7 @@ from types import MappingProxyType
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import State
 from netgroupd.plan.absent import without_absent
-from netgroupd.plan.affected import are_apart
+from netgroupd.plan.affected import felt_of
 from netgroupd.plan.carrier import darkened_by
 from netgroupd.plan.coalesce import Abilities, coalesce
 from netgroupd.plan.diff import diff
@@ -49,5 +49,5 @@ def assemble(
     emptied = changes.emptied - gone - cycled
     darkened = tuple(darkened_by(changes.links, desired, actual))
     links = gone, cycled - gone, moved - gone
-    apart = are_apart(changes.links, actual.of("link"))
-    return Plan(steps, told, names, *links, emptied=emptied, darkened=darkened, absent=absent, apart=apart)
+    felt = felt_of(steps, changes.links, actual.of("link")) if whole else None
+    return Plan(steps, told, names, *links, emptied=emptied, darkened=darkened, absent=absent, felt=felt)

@@ -5,7 +5,7 @@ And which of them are best made side by side.
 """
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
@@ -77,7 +77,8 @@ class Depths(dict[Value, int]):
         fields = _NAMED.get(attrs.get("kind") or kind_of(second), _BELOW)
         if second and name not in self._anew:
             attrs = {**second.attrs, **attrs}  # what is not mentioned stays
-        below: list[Value] = [lower for field in fields if (lower := attrs.get(field))]
+        named: Iterator[Value] = map(attrs.get, fields)
+        below = [*filter(bool, named)]
         if self._along and (along := self._along.get(link.name)):
             below.append(along)
         return below

@@ -229,7 +229,7 @@ class _Cut:
         if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
             del riding["protodown"]
         master = riding.get("master")
-        if name in self.above.ports or self._has_ports_first(want):
+        if name in self.above.ports or (attrs.get("kind") in TEAMING and self._has_ports_first(want)):
             entering = Step(Op.CHANGE, want, want, {"master": riding.pop("master")}, step.why)
             self.phases["enslave links"] += self.above.told(entering)
         if name in self.along:
@@ -250,10 +250,8 @@ class _Cut:
             self._raise(name, want, want)
 
     def _has_ports_first(self, link: Object) -> bool:
-        """Whether a new link gets ports, and with them its MAC, before a bridge that is there gets it."""
-        if kind_of(link) not in TEAMING or kind_of(self.haves.get((link.attrs.get("master"),))) != "bridge":
-            return False
-        return link.name in self._masters
+        """Whether a new bond or team gets ports, and with them its MAC, before a bridge that is there gets it."""
+        return kind_of(self.haves.get((link.attrs.get("master"),))) == "bridge" and link.name in self._masters
 
     @cached_property
     def _masters(self) -> frozenset[Value]:

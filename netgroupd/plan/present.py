@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 from operator import is_not
-from typing import NamedTuple
 
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.route import MAIN_TABLE
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, called, records
+from netgroupd.model.state import NOTHING, Attrs, Object, called, records
 from netgroupd.model.sysctl import is_secret
 from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
@@ -26,9 +25,9 @@ from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
 from netgroupd.plan.compare import UNSAID, expected, row_of, same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.messages import messages
-from netgroupd.plan.serialise import Json, singles, step_to
-from netgroupd.plan.step import AnyStep, Op, Plan, Step
-from netgroupd.plan.tc.atomic import SWITCH_PREF, is_switch
+from netgroupd.plan.nets import Net, nets
+from netgroupd.plan.serialise import Json, step_to
+from netgroupd.plan.step import AnyStep, Plan, Step
 from netgroupd.plan.tc.beside import Said
 
 _NAME_WIDTH = 44
@@ -55,101 +54,15 @@ _SAID_BY_A_NOUN = frozenset({"kind"})
 _SAID_BY_A_LABEL = frozenset({"label"})
 _SAID_BY_A_RULE = frozenset({"kind", "protocol", "handle", UNSAID})
 _SAID_BY_A_HANDLE = frozenset({"hooks"})
-_SWITCHES = "its rules are built beside the old ones, and take over at once"
 _SAID_BY_NOTHING = frozenset[str]()
 _HIDDEN = "(secret)"  # in place of a setting that root alone may read: everybody may ask for a plan
 _IN_UNITS = frozenset({"qdisc", "tclass"})
 _TOLD_WHOLE = frozenset({"link", "ethtool", "vf"})
+_ALIKE = frozenset({"link", "filter"})
 _RATES = frozenset({"rate", "peakrate"})
 _PLAIN = frozenset({str, int})
+_SHARED = _PLAIN | {bool, type(None)}
 _PAIR = "%s %s".__mod__
-
-
-class Net(NamedTuple):
-    """What a plan does to one object altogether."""
-
-    sign: str
-    object: Object
-    before: Attrs
-    after: Attrs
-    why: str
-
-
-def nets(plan: Plan) -> Iterator[Net]:
-    """The change of each object, in the order in which the plan first touches it."""
-    found: dict[tuple[str, Key], tuple[Step, ...]] = {}
-    said = said_in(plan.steps)
-    for step in singles(plan.steps):
-        obj = step.after or step.before
-        assert obj
-        touched = obj.cls, said.identity(obj) if obj.cls == "filter" else obj.key
-        if touched in found and step.before is step.after and not _comes_along(step):
-            continue  # it is told with the making of the link, which is to have this
-        found[touched] = (*found[touched], step) if touched in found else (step,)
-    for touched in [*found]:
-        steps = found.pop(touched)  # of half a million objects it is not all there at once
-        net = (_net_alone(steps[0]) if len(steps) == 1 else None) or _net(steps, said)
-        yield _as_said(net, said) if net.object.cls == "filter" else net
-
-
-def said_in(steps: Iterable[AnyStep]) -> Said:
-    """What the configuration says of the rules that ``steps`` are about."""
-    about = [step for step in singles(steps) if step.object.cls == "filter"]
-    return Said([rule for step in about for rule in (step.before, step.after) if rule])
-
-
-def _as_said(net: Net, said: Said) -> Net:
-    """What is done to a rule, in the words of the configuration."""
-    if net.object.key[3] == SWITCH_PREF and net.sign != "-" and is_switch(net.object):
-        return net._replace(why=_SWITCHES)
-    obj, after = said.of(net.object), said.attrs(net.object, net.after)
-    return net if obj is net.object and after is net.after else net._replace(object=obj, after=after)
-
-
-def _net_alone(step: Step) -> Net | None:
-    """The change of an object that one step touches in the usual way, which is nearly every one."""
-    op, before, after, attrs, why = step
-    if op is Op.CREATE and after:
-        return Net("+", after, NOTHING, after.attrs, why)
-    if op is Op.CHANGE and before and before is not after:
-        have = before.attrs
-        return Net("~", step.object, {name: have.get(name) for name in attrs}, attrs, why)
-    return None
-
-
-def _net(steps: tuple[Step, ...], said: Said) -> Net:
-    first = steps[0]
-    created = deleted = None
-    why = ""
-    for step in steps:
-        if step.op is Op.DELETE:
-            deleted = deleted or step
-        elif step.op is Op.CREATE or _comes_along(step):
-            created = created or step
-        else:
-            continue
-        why = why or step.why
-    if created and deleted and created.object.key != deleted.object.key:
-        # It is built on the other side: what it differs in there is what changes.
-        after, had = created.object.attrs, deleted.object.attrs
-        before = said.attrs(deleted.object, {name: had.get(name) for name in after})
-        return Net("~", created.object, before, after, why)
-    if created:
-        return Net("-/+" if deleted else "+", created.object, NOTHING, created.object.attrs, why)
-    if deleted:
-        return Net("-", deleted.object, NOTHING, NOTHING, why)
-    why = next((step.why for step in steps if step.why), "")
-    attrs: dict[str, Value] = {}
-    for step in steps:
-        attrs.update(step.attrs)
-    have = first.before.attrs if first.before else {}
-    before = {name: have.get(name) for name in attrs}
-    return Net("~", steps[-1].object, before, attrs, why)
-
-
-def _comes_along(step: Step) -> bool:
-    """Whether a step is about the end of a veth pair that the other end has made."""
-    return step.before is step.after and "kind" in step.attrs
 
 
 def noun(obj: Object) -> str:
@@ -261,12 +174,15 @@ class _Details:
         self._names = names
         self._last: Attrs = NOTHING
         self._texts: dict[str, str] = {}
+        self._known: dict[tuple[object, ...], str] = {}
 
     def of(self, net: Net) -> str:
         """As ``_details``."""
         after, last = net.after, self._last
-        if net.sign == "~" or net.object.cls != "filter":
+        if net.sign == "~" or net.object.cls not in _ALIKE:
             return _details(net, self._names)
+        if net.object.cls == "link":
+            return self._of_link(net)
         moved: Iterable[str] = compress(after, map(is_not, after.values(), map(last.get, after)))
         if after.keys() != last.keys():
             moved, self._texts = after, dict.fromkeys(after, "")
@@ -274,6 +190,21 @@ class _Details:
             self._texts[name] = _details(net._replace(after={name: after[name]}), self._names)
         self._last = after
         return "  ".join(filter(None, self._texts.values()))
+
+    def _of_link(self, net: Net) -> str:
+        """Of links: what one of them has is what many others have."""
+        said_already, known, texts = _said_already(net.object), self._known, []
+        for name, value in net.after.items():
+            if name in said_already:
+                continue
+            kind = type(value)
+            pair = (name, kind, value) if kind in _SHARED else ()
+            if (text := known.get(pair)) is None:
+                text = _details(net._replace(after={name: value}), self._names)
+                if pair:
+                    known[pair] = text
+            texts.append(text)
+        return "  ".join(filter(None, texts))
 
 
 def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
@@ -348,7 +279,8 @@ def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
             details, told = telling.of(net), net if net.sign == "~" or net.object.cls == "filter" else None
         if net.sign == "~" and not details and not net.why:
             continue
-        row = (*title(net.object), details, net.why)
+        called_so = (net.object.name,) if net.object.cls == "link" else title(net.object)  # most are
+        row = (*called_so, details, net.why)
         groups.setdefault((net.sign, noun(net.object), _NUMBER.sub("0", net.why) if net.why else ""), []).append(row)
     for (sign, what, _), rows in groups.items():
         patterns = fold(rows, exact=False)

@@ -103,7 +103,7 @@ class Plan(NamedTuple):
     what can be, and what no file says of ports that come back to their master.  So it does with much of IPv4 on those
     that lose all addresses of netgroupd's, if only for a moment (``emptied``).  Routes and nexthops are ``waiting`` for
     the carrier of a link; links that have nexthops or neighbours may lose theirs (``darkened``).  What stands on links
-    that are ``absent`` waits.  Of links that are made ``apart`` those that are there feel nothing.
+    that are ``absent`` waits.  ``felt`` are the steps that those links feel which are there, unless it is all of them.
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -119,4 +119,4 @@ class Plan(NamedTuple):
     darkened: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     absent: frozenset[str] = frozenset()
-    apart: bool = False
+    felt: tuple[Step, ...] | None = None

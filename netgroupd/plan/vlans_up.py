@@ -13,6 +13,8 @@ from netgroupd.plan.compare import kind_of
 
 def as_below(want: Object, wants: Mapping[Key, Object], haves: Mapping[Key, Object], gone: Container[str]) -> Object:
     """A link to be made, in place of one or of none; those called ``gone`` are not there any more by then."""
+    if not _is_unsaid(want):
+        return want
 
     def comes_up(link: Object) -> bool:
         have = haves.get(link.key)
@@ -26,7 +28,7 @@ def as_below(want: Object, wants: Mapping[Key, Object], haves: Mapping[Key, Obje
             return bool(have.attrs.get("up"))
         return said is not None and _is_unsaid(said) and comes_up(said)
 
-    return want.having({"up": True}) if _is_unsaid(want) and comes_up(want) else want
+    return want.having({"up": True}) if comes_up(want) else want
 
 
 def _is_unsaid(link: Object) -> bool:

@@ -84,7 +84,9 @@ def secured(steps: Collection[Step], wants: Mapping[Key, Object], haves: Mapping
 
     That is a port's from when the first one comes.
     """
-    macsecs = [step.object for step in steps if step.op is Op.CREATE and kind_of(step.object) == "macsec"]
+    macsecs = [
+        link for step in steps if (link := step.after) and link.attrs.get("kind") == "macsec" and step.op is Op.CREATE
+    ]
     joined = {step.object.attrs.get("master") for step in steps if step.op is not Op.DELETE} if macsecs else ()
     found = set[str]()
     for macsec in macsecs:

@@ -63,3 +63,11 @@ def test_link_that_is_there_and_goes_is_told_to_go() -> None:
         "a.yaml:2:3: there is no link 'br0' (lower link of 'br0.5'); "
         "'br0' was made for a file, and goes, as no file describes it any more"
     ]
+
+
+def test_names_that_will_be_looked_for_are_counted_before_the_first() -> None:
+    heard: list[int] = []
+    text = "links:\n  p[1-2]: {kind: dummy}\n  'br[v=1-40]': {kind: bridge, ports: ['p[1-2].{v}', p1]}\n"
+    with pytest.raises(ConfigError):  # of p1, which is a port of all
+        desired_from([rendered(text)], Known(expect=heard.append))
+    assert heard == [80]

@@ -38,14 +38,14 @@ def planned(link: str) -> Plan:
 
 @pytest.mark.parametrize("link", APART.values(), ids=APART)
 def test_what_is_there_feels_nothing_of_a_new_link_that_has_no_part_in_it(link: str) -> None:
-    got = {step.object.name for step in singles(felt(planned(link), THERE.of("link")).steps)}
+    got = {step.object.name for step in singles(felt(planned(link)).steps)}
     assert got == {"eth0"}
 
 
 @pytest.mark.parametrize("link", FELT.values(), ids=FELT)
 def test_what_is_there_feels_of_one_that_joins_it_all_that_is_new(link: str) -> None:
     plan = planned(link)
-    assert felt(plan, THERE.of("link")) == plan
+    assert felt(plan) == plan
 
 
 def test_a_bridge_becomes_as_small_as_the_new_link_below_its_new_port() -> None:
@@ -53,7 +53,7 @@ def test_a_bridge_becomes_as_small_as_the_new_link_below_its_new_port() -> None:
     desired = state_of(f"links:\n  {OLD}\n  {link}\n  top: {{kind: vlan, link: br0, id: 7}}\n")
     top = Object("link", ("top",), {"kind": "vlan", "link": "br0", "id": 7, "mtu": 1500, "group": 0x4E470000})
     there = State([*THERE, top])
-    plan = felt(assemble(desired, there, Owned()), there.of("link"))
+    plan = felt(assemble(desired, there, Owned()))
     assert [*warnings(plan, desired, there)] == [
         "links become as small as what is below, which no file says of them: top mtu 1500 -> 1400"
     ]

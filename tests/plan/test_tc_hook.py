@@ -10,8 +10,9 @@ from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc import filter as filters
 from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, led_to
 from netgroupd.plan.assemble import assemble
+from netgroupd.plan.nets import said_in
 from netgroupd.plan.owned import Owned
-from netgroupd.plan.present import objects_text, said_in, text
+from netgroupd.plan.present import objects_text, text
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tc.atomic import is_switch

@@ -8,7 +8,7 @@ import pytest
 from netgroupd.engine.transaction import plan_now
 from netgroupd.errors import VerifyError
 from netgroupd.model.state import State
-from netgroupd.plan import present
+from netgroupd.plan.nets import nets
 from tests.engine.universe import state_of
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
 from tests.waiting import eventually
@@ -74,7 +74,7 @@ def test_what_others_gave_becomes_netgroupds_for_good_and_goes_when_it_is_wanted
         ip(command)
     goal = state_of(TAKING_OVER, ("e0", "e1", "lo"))
     plan = plan_now(kernel, goal, MINE)[0]
-    made = {net.object.key for net in present.nets(plan) if net.sign == "+"}
+    made = {net.object.key for net in nets(plan) if net.sign == "+"}
     assert made == {("x1",), ("x2",), ("x3",), ("e0", "fd01::7/64", None)}  # the last one in the place of another
     become(kernel, goal)
     assert not plan_now(kernel, goal, MINE)[0].steps

@@ -63,12 +63,16 @@ class Ports:
         if not self.links.values.affords(len(scalars) * block.pattern.size, node.at, "this list"):
             return
         patterns = [(item, self.links.values.scalar(item, block.pattern.ranges)) for item in scalars]
-        for master, env in instances(block):
-            for item, pattern in patterns:
-                if pattern is None:
-                    continue
-                for port, _ in pattern.instances(env):
-                    self._enslave(str(port), master, item.at)
+        named = [
+            (str(port), master, item.at)
+            for master, env in instances(block)
+            for item, pattern in patterns
+            if pattern is not None
+            for port, _ in pattern.instances(env)
+        ]
+        self.links.known.expect(len({port for port, *_ in named} - self.links.attrs.keys()))
+        for port, master, at in named:
+            self._enslave(port, master, at)
 
     def _scalars(self, node: Node) -> list[Scalar]:
         items = node.items if isinstance(node, SequenceNode) else [node]

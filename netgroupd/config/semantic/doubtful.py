@@ -126,8 +126,9 @@ def _lower_links_down(checked: Checked) -> None:
         below = attrs.get("link")
         if below not in down:
             down[below] = _is_down(str(below), checked)
-        opened = checked.attrs(str(attrs.get("master"))).get("kind") in _OPEN_PORTS
-        if down[below] and (attrs.get("up") or opened) and not attrs.get("loose_binding"):
+        if not down[below] or attrs.get("loose_binding"):
+            continue
+        if attrs.get("up") or checked.attrs(str(attrs.get("master"))).get("kind") in _OPEN_PORTS:
             told_ = f"{name!r} is to be up, and nothing sets {below!r} up, which it is a VLAN of"
             checked.report.warn(links.place(name, "up"), told_, "the kernel refuses that")
 

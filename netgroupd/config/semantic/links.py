@@ -82,7 +82,10 @@ _ON_NONE = tuple(name for name, kind in KINDS.items() if not kind.lower)
 def unfit_foundations(checked: Checked) -> None:
     """What has frames of its own stands on what has frames, and not on its like, for the kernel looks below that."""
     links = checked.links
+    fit: set[tuple[Value, Value]] = set()  # very many VLANs are of few links
     for name, attrs in checked.of_kinds(_NO_FOUNDATION_OF):
+        if (pair := (attrs["kind"], attrs.get("link"))) in fit:
+            continue
         lower, kind = str(attrs.get("link") or ""), str(attrs["kind"])
         below = links.attrs.get(lower, {})
         of_lower = "tun of IP packets" if below.get("mode") == "tun" else str(below.get("kind"))
@@ -92,6 +95,8 @@ def unfit_foundations(checked: Checked) -> None:
             alike = TAKERS.get(of_lower) == TAKERS.get(kind, "") and below.get("link")
             hint = f"say 'link: {below['link']}', which is below {lower!r}" if alike else ""
             checked.refuse_link(name, "link", told, hint)
+        else:
+            fit.add(pair)
 
 
 def tunnel_ends(checked: Checked) -> None:

@@ -27,7 +27,8 @@ from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import muted, setting_of_ipv6
-from netgroupd.plan.present import noun, said_in, title
+from netgroupd.plan.nets import said_in
+from netgroupd.plan.present import noun, title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tc.beside import Said

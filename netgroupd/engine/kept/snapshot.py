@@ -65,7 +65,7 @@ class Snapshot(NamedTuple):
     def of(cls, plan: Plan, actual: State) -> "Snapshot":
         """What ``actual`` has of everything that ``plan`` touches, or that goes with what it touches."""
         touched = dict.fromkeys([obj[:2] for step in singles(plan.steps) if (obj := step.after or step.before)])
-        steps = singles(felt(plan, actual.of("link")).steps)
+        steps = singles(felt(plan).steps)
         touched.update(dict.fromkeys(taken_along([step for step in steps if may_take(step)], actual)))
         touched.update(dict.fromkeys(taken_sizes(steps, actual)))
         if (BY_WIREGUARD,) in actual.of("sysctl"):

@@ -87,7 +87,8 @@ def with_named(
     altered: Iterable[tuple[Object, Object]], plan: Plan, desired: State, actual: State, before: Named
 ) -> Iterator[tuple[Object, Object]]:
     """What is ``altered``, and what files begin to list or to name as ports, which they did not ``before``."""
-    yield from _with_ports(altered, (pair for pair in ports_in(desired) if pair not in before.ports), actual)
+    ports = ports_in(desired) if actual.of("link") else ()
+    yield from _with_ports(altered, (pair for pair in ports if pair not in before.ports), actual)
     yield from _had(plan, desired, actual, before.listed)
 
 

@@ -26,7 +26,7 @@ def add_unseen(kernel: Connection, plan: Plan, actual: State) -> bool:
     """Bring them into ``actual``, and say whether there are any; all links are looked at where there may be."""
     if not kernel.features.dump_group:
         return False
-    below = {name for step in singles(felt(plan, actual.of("link")).steps) if (name := _shaken(step))} | plan.cycled
+    below = {name for step in singles(felt(plan).steps) if (name := _shaken(step))} | plan.cycled
     if not below:
         return False
     links = kernel.dump(Selection(rows=_STANDING, everything=True)).of("link")

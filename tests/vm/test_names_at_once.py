@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Names that a configuration will ask about: one question for very many of them."""
+
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.links.codec import FEW
+
+
+def test_many_names_are_read_at_once_before_the_first_is_asked_for() -> None:
+    with Kernel() as kernel:
+        kernel.expect(FEW + 1)
+        before = kernel.counters.syscalls
+        assert [name for name in ("lo", *(f"n{number}" for number in range(FEW))) if kernel.has_link(name)] == ["lo"]
+        assert kernel.counters.syscalls == before
+
+
+def test_few_names_are_asked_for_one_by_one() -> None:
+    with Kernel() as kernel:
+        kernel.expect(FEW)
+        assert not kernel.names.whole
+        assert kernel.has_link("lo")
