@@ -112,7 +112,7 @@ class Questions(Unfinished):
         Raises:
             GuardError: It would cut one.
         """
-        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
+        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual, goal)
 
         def leads(address: str, vrf: str) -> str:
             return way.link if (way := kernel.way_to(address, "", vrf)) else ""

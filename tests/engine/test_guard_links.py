@@ -258,7 +258,7 @@ def test_mode_in_which_a_link_hears_nobody_is_refused(desk: Desk, kind: str, sai
 
 
 @pytest.mark.parametrize(
-    ("down", "cut"), [(["eth1"], []), (["eth1", "eth2"], ["eth1", "eth2"]), (["eth3"], []), (["hsr0"], ["hsr0"])]
+    ("down", "cut"), [(["eth1"], []), (["eth1", "eth2"], ["eth1", "eth2"]), (["eth3"], ["eth3"]), (["hsr0"], ["hsr0"])]
 )
 def test_ring_goes_on_with_one_port(desk: Desk, down: list[str], cut: list[str]) -> None:
     ring = link("hsr0", "hsr", group=GROUP_BASE, slave1="eth1", slave2="eth2", interlink="eth3")
