@@ -117,7 +117,7 @@ class Questions(Unfinished):
         def leads(address: str, vrf: str) -> str:
             return way.link if (way := kernel.way_to(address, "", vrf)) else ""
 
-        detours = Detours(goal, leads, accepted=accepted, again=again)
+        detours = Detours(goal, leads, kernel.routes_around, accepted=accepted, again=again)
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), allow)
 
     def drift(self) -> Plan:

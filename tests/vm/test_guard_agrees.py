@@ -136,6 +136,24 @@ CASES = {
     "route_with_labels": Case(
         _ROUTED, f"routes: [{{to: {PEER}/32, via: 192.0.2.2, dev: eth1, encap: {{type: mpls, labels: [5]}}}}]", True
     ),
+    "route_that_the_connected_one_covers": Case(
+        _DIRECT, "links: {eth1: {}}", False, f"routes: [{{to: {PEER}/32, dev: eth1}}]"
+    ),
+    "route_that_another_of_ours_covers": Case(
+        _ROUTED, "routes: [{to: 10.9.0.0/20, via: 192.0.2.2}]", False,
+        f"routes: [{{to: {PEER}/32, via: 192.0.2.2}}, {{to: 10.9.0.0/20, via: 192.0.2.2}}]",
+    ),
+    "route_that_one_of_others_covers": Case(
+        _ROUTED, "links: {eth1: {}}", False, f"routes: [{{to: {PEER}/32, via: 192.0.2.2}}]"
+    ),
+    "route_in_front_of_one_of_others_that_leads_elsewhere": Case(
+        f"{_DIRECT}\n-n here link add d9 up type dummy\n-n here link set lo up\n-n here route add 10.9.0.0/16 dev d9",
+        "links: {eth1: {}}", True, f"routes: [{{to: {PEER}/32, dev: eth1}}]",
+    ),
+    "route_in_front_of_one_that_goes_too": Case(
+        _ROUTED.replace("\n-n here route add 10.9.0.0/16 via 192.0.2.2", ""), "links: {eth1: {}}", True,
+        f"routes: [{{to: {PEER}/32, via: 192.0.2.2}}, {{to: 10.9.0.0/20, via: 192.0.2.2}}]",
+    ),
     "subnet_past_the_gateway": Case(_ROUTED, _here("10.9.0.1/24", "eth1"), True),
     "address_of_the_other_end": Case(_DIRECT, _here(f"{PEER}/32"), True),
     "address_of_the_other_end_on_the_same_link": Case(_DIRECT, _here(f"{PEER}/32", "eth1"), True),

@@ -12,7 +12,7 @@ Rules in front of that are asked of what comes, too: the addresses of a VRF are 
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 
@@ -22,7 +22,7 @@ from netgroupd.model.route import MAIN_TABLE, TABLES
 from netgroupd.model.rule import split_mark, split_span, stands_beside
 from netgroupd.model.state import NOTHING, Attrs, Object, State, records
 from netgroupd.model.value import Value, ip_text, split_prefix
-from netgroupd.plan.compare import kind_of, same
+from netgroupd.plan.compare import UNOWNED, kind_of, same
 from netgroupd.plan.step import Op, Step
 
 _ROOT = 0
@@ -78,15 +78,23 @@ def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
 class Detours:
     """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address.
 
+    ``around`` tells the routes of whoever in a table to networks that hold an address.
     None is found where the goal is ``accepted`` already: an uplink that has come back takes over from its stand-in.
     So it does where the goal is in effect and asked for ``again``, of which the rest may be what somebody has changed.
     """
 
     def __init__(
-        self, goal: State, leads: Callable[[str, str], str], *, accepted: bool = False, again: bool = False
+        self,
+        goal: State,
+        leads: Callable[[str, str], str],
+        around: Callable[[str, int], Sequence[Object]],
+        *,
+        accepted: bool = False,
+        again: bool = False,
     ) -> None:
         self._goal = goal
         self._leads = leads
+        self._around = around
         self._accepted = accepted
         self._returning = _RETURNING if again else frozenset[str]()
         self._missed: dict[tuple[Way, int], bool] = {}
@@ -122,7 +130,26 @@ class Detours:
         _, table, destination, tos, metric = step.object.key
         used = way.route
         placed = (table, tos, metric, length_of(destination)) == (used.table, 0, used.metric, used.length)
-        return placed and way.is_in(destination) and leads_away(step)
+        return placed and way.is_in(destination) and leads_away(step) and not self._is_covered(step, way)
+
+    def _is_covered(self, step: Step, way: Way) -> bool:
+        """Whether in place of a route that goes the next one leads the same way, and stays.
+
+        The kernel's own, which goes with an address, is that of the address which the way leaves with.
+        """
+        if step.op is not Op.DELETE or way.anywhere:
+            return False
+        ours, gone = self._goal.of("route"), step.object.key
+        others = (route for route in self._around(way.to, way.route.table) if route.key != gone and not route.key[3])
+        staying = (route for route in others if UNOWNED in route.attrs or route.key in ours)
+        best = max(staying, key=lambda route: (length_of(route.key[2]), -_number(route.key[4])), default=None)
+        if best is None or best.attrs.get("src") not in (None, way.route.source):
+            return False
+        return self._hops_of(best) == {way.link} and not self._leads_elsewhere(best, way)
+
+    def _hops_of(self, route: Object) -> set[str]:
+        """The links that a route leads by."""
+        return {str(hop.get("dev") or "") for hop in self._hops(route.attrs)}
 
     def _makes_better(self, step: Step, way: Way) -> bool:
         route = step.after
