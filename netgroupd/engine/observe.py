@@ -114,6 +114,9 @@ class Connection(Protocol):
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 
+    def routes_around(self, address: str, table: int) -> list[Object]:
+        """The routes of a table, whoever has made them, to networks that hold an address."""
+
     def port_behind(self, bridge: str, mac: str, vlan: int) -> str:
         """The port that a bridge has learned a MAC behind, in a VLAN of its own or 0; "" for none."""
 

@@ -112,12 +112,12 @@ class Questions(Unfinished):
         Raises:
             GuardError: It would cut one.
         """
-        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
+        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual, goal)
 
         def leads(address: str, vrf: str) -> str:
             return way.link if (way := kernel.way_to(address, "", vrf)) else ""
 
-        detours = Detours(goal, leads, accepted=accepted, again=again)
+        detours = Detours(goal, leads, kernel.routes_around, accepted=accepted, again=again)
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), allow)
 
     def drift(self) -> Plan:

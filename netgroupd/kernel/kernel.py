@@ -12,6 +12,7 @@ from netgroupd.kernel import carrier, grace
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.layer2 import learned
 from netgroupd.kernel.layer3 import addresses, sources
+from netgroupd.kernel.layer3.routes_around import routes_around
 from netgroupd.kernel.layer3.routes_beside import beside
 from netgroupd.kernel.layer3.rules_beside import Standing, deletes_rule
 from netgroupd.kernel.layer3.secondaries import Secondaries
@@ -218,6 +219,10 @@ class Kernel:
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
         return way_to(self._context, address, source, vrf, mark)
+
+    def routes_around(self, address: str, table: int) -> list[Object]:
+        """The routes of a table, whoever has made them, to networks that hold an address."""
+        return routes_around(self._context, address, table)
 
     def port_behind(self, bridge: str, mac: str, vlan: int) -> str:
         """The port that a bridge has learned a MAC behind, in a VLAN of its own or 0; "" for none."""

@@ -258,7 +258,7 @@ def test_mode_in_which_a_link_hears_nobody_is_refused(desk: Desk, kind: str, sai
 
 
 @pytest.mark.parametrize(
-    ("down", "cut"), [(["eth1"], []), (["eth1", "eth2"], ["eth1", "eth2"]), (["eth3"], []), (["hsr0"], ["hsr0"])]
+    ("down", "cut"), [(["eth1"], []), (["eth1", "eth2"], ["eth1", "eth2"]), (["eth3"], ["eth3"]), (["hsr0"], ["hsr0"])]
 )
 def test_ring_goes_on_with_one_port(desk: Desk, down: list[str], cut: list[str]) -> None:
     ring = link("hsr0", "hsr", group=GROUP_BASE, slave1="eth1", slave2="eth2", interlink="eth3")
@@ -299,3 +299,13 @@ def test_what_goes_by_a_port_itself_does_not_go_on_by_its_bond(desk: Desk) -> No
     ]
     told = refused(desk, there, Route("eth1.5", LOCAL, 254, 16), BOND % ("eth1, eth2", "", "up: false", ""))
     assert "--allow eth1 " in told
+
+
+@pytest.mark.parametrize(
+    ("said", "cut"), [("policy: blackhole", True), ("peer_policy: blackhole", True), ("policy: forward", False)]
+)
+def test_netkit_that_loses_what_no_program_decides_on_is_refused(desk: Desk, said: str, cut: bool) -> None:
+    there = [link("n0", "netkit", group=GROUP_BASE, peer="n1", policy="forward", peer_policy="forward")]
+    there += [link("n1", "netkit", group=GROUP_BASE, peer="n0")]
+    text = f"links: {{n0: {{kind: netkit, peer: n1, {said}}}}}"
+    assert ("--allow n0 " in refused(desk, there, Route("n0", LOCAL, 254, 16), text)) is cut

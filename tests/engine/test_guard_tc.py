@@ -270,7 +270,7 @@ def test_ifb_behind_another_one_is_looked_at_and_one_that_leads_to_itself_not_fo
     on = "egress: [{pref: 1, matchall: {}, action: {mirred: {egress: redirect, dev: %s}}}]"
     behind = by_ifb(on % "ifb1")[:-1] + ", ifb1: {%s}}"
     assert "eth1" in refused(desk, behind % ROOM, behind % NO_ROOM, links=links)
-    assert refused(desk, by_ifb(""), by_ifb(on % "ifb0"), links=links) == ""
+    assert "eth1" in refused(desk, by_ifb(""), by_ifb(on % "ifb0"), links=links)
 
 
 _THEIR_HOOK = (

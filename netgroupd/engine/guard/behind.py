@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 
-from netgroupd.engine.guard.detour import Way
+from netgroupd.engine.guard.way import Way
 from netgroupd.engine.observe import Connection
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Key, Object

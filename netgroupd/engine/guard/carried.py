@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the ways need of links, addresses, routes, nexthops and neighbours, and which steps take it away.
 
-Only what surely does counts.  A port of a bridge that no longer learns or floods, or that
-maps VLANs to tunnels, still has its packets, and so has one that is isolated, as long as
-they come from the bridge itself.
+Only what surely does counts.  A port of a bridge that no longer learns or no longer floods, or
+that maps VLANs to tunnels, still has its packets, and so has one that is isolated, as long as
+they come from the bridge itself; one that does neither is found by nobody.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,10 @@ from functools import cached_property
 
 from netgroupd.engine.guard.bridged import vlans_by_bridge
 from netgroupd.engine.guard.carriers import carriers, spares
-from netgroupd.engine.guard.detour import Way, contains, leads_away
+from netgroupd.engine.guard.detour import leads_away
+from netgroupd.engine.guard.forwarded import is_kept_from, leads_to_another
 from netgroupd.engine.guard.tunnels import misses_far_end
+from netgroupd.engine.guard.way import Way, contains
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.token import NONE, lower_half
@@ -23,7 +25,16 @@ from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
 # With one of these nothing goes through a link any more.
-_SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False, "port.team_enabled": False}
+_SEVERING = {
+    "up": False,
+    "carrier": False,
+    "protodown": True,
+    "arp": False,
+    "port.team_enabled": False,
+    "protect": False,  # of MACsec, which the other end does not take then unless it was told to
+    "policy": "blackhole",
+    "peer_policy": "blackhole",
+}
 _OPEN = "forwarding"
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
 
@@ -96,7 +107,28 @@ class Carried:
             return link, "the default route"
         if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
             return (way.link, way.whose) if leads_away(step) else None
+        if obj.cls == "fdb":
+            way = next((way for way in self._ways if self._forwards_elsewhere(step, way)), None)
+            return (way.link, way.whose) if way else None
         return self._misdirected(step) if obj.cls == "neighbour" else self._interrupted(step)
+
+    def _forwards_elsewhere(self, step: Step, way: Way) -> bool:
+        """Whether an entry has a bridge or a VXLAN send what is for one end of a way elsewhere."""
+        entry, link = step.after, self._links.get((step.object.name,))
+        if entry is None or link is None:
+            return False
+        bridge = link.name if kind_of(link) == "bridge" else str(link.attrs.get("master") or "")
+        if kind_of(link) == "vxlan" and entry.key[3] == "self":
+            return link.name in self._carriers and leads_to_another(entry, link, way.route.lladdr)
+        if way not in self._carriers.get(bridge, ()) or not self._is_about(entry, way, bridge):
+            return False
+        here = self._links.get((way.link,))
+        own = {link.attrs.get("mac") for link in (self._links[bridge,], here) if link}
+        return is_kept_from(entry, way.route.lladdr, way.behind) or (entry.key[3] == "master" and entry.key[1] in own)
+
+    def _is_about(self, entry: Object, way: Way, bridge: str) -> bool:
+        """Whether an entry is for the VLAN in which a way goes through a bridge; one for none is for all."""
+        return not entry.key[2] or entry.key[2] in self._vlans.get((way, bridge), ())
 
     def _is_back_at_once(self, address: Object) -> bool:
         """Whether an address comes again, on a link that has others meanwhile; of IPv6 it is in doubt for a while."""
@@ -252,7 +284,7 @@ class Carried:
         attrs = step.attrs
         if step.op is Op.DELETE or attrs.keys() & {"master", "netns"}:
             return True
-        if any(attrs.get(name) is value for name, value in _SEVERING.items()) or self._shuts(step):
+        if any(attrs.get(name) == value for name, value in _SEVERING.items()) or self._shuts(step):
             return True
         then = self._plan_of[step.object.name].attrs
         if attrs.get("mode") == "l3" or (attrs.get("mode") == "source" and not then.get("macaddr")):
@@ -267,13 +299,15 @@ class Carried:
         attrs, port = step.attrs, step.object.name
         assert step.before
         bridge = str(step.before.attrs.get("master") or "")
-        if attrs.get("port.locked"):
+        then = self._plan_of[port].attrs
+        unknown = then.get("port.learning") is False and then.get("port.flood") is False
+        if attrs.get("port.locked") or (unknown and attrs.keys() & {"port.learning", "port.flood"}):
             return port not in self._attended
         return bool(attrs.get("port.isolated")) and not self._isolated.isdisjoint(self._opposite(port, bridge))
 
     @cached_property
     def _attended(self) -> set[str]:
-        """The ports of which it is said who may send by them: a locked one takes frames of nobody else for long."""
+        """The ports of which it is said who is behind them: a locked one takes frames of nobody else for long."""
         made = (step.object for step in singles(self._plan.steps) if step.after)
         known = (obj for obj in (*self._around.of("fdb").values(), *made) if obj.cls == "fdb")
         return {entry.name for entry in known if entry.key[3] == "master"}
@@ -303,10 +337,10 @@ def _is_made_with(address: str, token: Value) -> bool:
 
 
 def _retags(step: Step) -> bool:
-    """Whether a step about a VLAN of a port takes or shuts it away, or changes where what has no tag belongs."""
+    """Whether a step about a VLAN of a port takes or shuts it away, or changes what has a tag and what has none."""
     attrs = step.attrs
-    changed = step.op is Op.CHANGE and ("pvid" in attrs or attrs.get("state", _OPEN) != _OPEN)
-    return step.op is Op.DELETE or changed or bool(attrs.get("pvid"))
+    changed = step.op is Op.CHANGE and (attrs.keys() & {"pvid", "untagged"} or attrs.get("state", _OPEN) != _OPEN)
+    return step.op is Op.DELETE or bool(changed) or bool(attrs.get("pvid"))
 
 
 def _members(around: State, nexthop: int) -> list[Value]:

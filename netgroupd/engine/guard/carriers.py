@@ -15,8 +15,9 @@ from netgroupd.plan.fate import TEAMING, peer_of
 
 # What is behind such a port of a bridge is on this host, or a guest of it, unless more is known of it.
 _INWARD = frozenset({"veth", "netkit", "tun", "dummy", "ifb", "nlmon"})
-RING = ("slave1", "slave2")  # each of which carries all of it; what the interlink has is not in it yet
-_BELOW = ("link", "dev", *RING)
+RING = ("slave1", "slave2")  # each of which carries all of it
+INTERLINK = "interlink"  # who is behind it is none of the ring, and has no other way
+_BELOW = ("link", "dev", *RING, INTERLINK)
 
 
 class _Reached(NamedTuple):

@@ -14,10 +14,11 @@ from itertools import chain
 
 from netgroupd.engine.guard.behind import port_behind
 from netgroupd.engine.guard.carried import Carried
-from netgroupd.engine.guard.carriers import below, carriers
-from netgroupd.engine.guard.detour import ALMOST_ALL, Detours, Way, vrf_of
+from netgroupd.engine.guard.carriers import INTERLINK, below, carriers
+from netgroupd.engine.guard.detour import Detours, vrf_of
 from netgroupd.engine.guard.tc import Asked, filtered_ways
 from netgroupd.engine.guard.tunnels import far_end
+from netgroupd.engine.guard.way import ALMOST_ALL, Way, contains
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
@@ -25,6 +26,7 @@ from netgroupd.kernel.layer3.ways import Route
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import muted, setting_of_ipv6
 from netgroupd.plan.nets import said_in
@@ -42,6 +44,8 @@ _NESTED = 5  # a way, and tunnels within one another; the kernel sends through e
 _LISTENING = frozenset({"accept_ra", "accept_ra_defrtr"})
 _DEAF, _EVEN_IF_FORWARDING = "0", "2"
 _ARP_IGNORE, _EVERYTHING = re.compile("net/ipv4/conf/(.+)/arp_ignore"), "8"
+_OF_ITS_SUBNET = "2"
+_PARTLY = frozenset({"1", _OF_ITS_SUBNET})  # only who asks for an address of the link, or is of its subnet, too
 
 
 def refuse_cuts(
@@ -151,14 +155,25 @@ def _unlearned(plan: Plan, ways: Sequence[Way]) -> Iterator[tuple[str, str]]:
 
 
 def _unanswering(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[str, str]]:
-    """The links of the ways that answer no ARP any more: nobody finds them from then on."""
+    """The links of the ways that do not answer the ARP of who is next any more: nobody finds them from then on."""
     for step in singles(plan.steps):
         setting = _ARP_IGNORE.fullmatch(str(step.object.key[0])) if step.object.cls == "sysctl" else None
-        if setting and step.attrs.get("value") == _EVERYTHING:
-            for way in ways:
-                link = around.link(way.link)
-                if setting[1] in ("all", way.link) and way.family == "inet" and link and link.attrs.get("arp", True):
-                    yield way.link, _sentence(step, way.link, way.whose)
+        for way in ways if setting else ():
+            link = around.link(way.link)
+            asked = way.family == "inet" and link is not None and link.attrs.get("arp", True)
+            if asked and setting and setting[1] in ("all", way.link) and _ignores(step.attrs.get("value"), way, around):
+                yield way.link, _sentence(step, way.link, way.whose)
+
+
+def _ignores(value: Value, way: Way, around: State) -> bool:
+    """Whether ARP for the address of a way is not answered; what a gateway asks for, only itself knows."""
+    if value == _EVERYTHING:
+        return True
+    if value not in _PARTLY or way.route.gateway or not way.session.peer:
+        return False
+    nets = [key[1] for key in around.of("address") if key[0] == way.link and plain_address(key) == way.route.source]
+    far = value == _OF_ITS_SUBNET and bool(nets) and not any(contains(net, way.to) for net in nets)
+    return (bool(way.holders) and way.link not in way.holders) or far
 
 
 def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, str] | None:
@@ -169,15 +184,16 @@ def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, s
 def ways_of(kernel: Connection, session: Session) -> list[Way]:
     """The ways of the default routes, and of the session that asks."""
     whose = f"your session from {session.peer}"
+    holders = kernel.links_with(session.local) if session.local else frozenset[str]()
     ways = [
-        _along(kernel, route, whose, session.peer)._replace(vrf=vrf, session=session)
+        _along(kernel, route, whose, session.peer)._replace(vrf=vrf, session=session, holders=holders)
         for vrf in (_vrfs_of(kernel, session.local) if session.peer else ())
         if (route := kernel.way_to(session.peer, session.local, vrf))
     ]
     ways += filter(None, (_default_way(kernel, addresses) for addresses in ANYWHERE))
     if not session.local:
         return ways
-    return [*ways, Way("your session", Route("", session.local), holders=kernel.links_with(session.local))]
+    return [*ways, Way("your session", Route("", session.local), holders=holders)]
 
 
 def _default_way(kernel: Connection, anywhere: Iterable[str]) -> Way | None:
@@ -211,9 +227,9 @@ def _vrfs_of(kernel: Connection, address: str) -> list[str]:
     return sorted({vrf_of(links.get((name,)), vrfs) for name in holders})
 
 
-def with_underlays(kernel: Connection, ways: Sequence[Way], actual: State) -> tuple[list[Way], State]:
+def with_underlays(kernel: Connection, ways: Sequence[Way], actual: State, goal: State) -> tuple[list[Way], State]:
     """The ways, and those of the tunnels that carry them; what there is of ours, and all links of these ways."""
-    links = _Links(kernel, actual)
+    links = _Links(kernel, actual, goal)
     found: dict[Way, Way] = {}
     new = [*ways]
     for _ in range(_NESTED):
@@ -234,17 +250,19 @@ def _underlays(kernel: Connection, ways: Iterable[Way], links: Mapping[Key, Obje
         ends = filter(None, (far_end(link, way.to) for link in carrying(way.link, way.behind))) if way.to else ()
         for end in ends:
             if route := kernel.way_to(end.address, end.source, end.dev, end.mark):
-                yield _along(kernel, route, way.whose, end.address)
+                yield _along(kernel, route, way.whose, end.address)._replace(mark=end.mark)
 
 
 class _Links:
     """All links of some ways, whose they may be, beside what there is of ours.
 
-    Of ours a plan may only have needed a part; but it knows the files that keys are in.
+    Of ours a plan may only have needed a part; but it knows the files that keys are in.  The interlink
+    of a ring the kernel does not tell: it is the one of the ``goal``, for none can change.
     """
 
-    def __init__(self, kernel: Connection, actual: State) -> None:
+    def __init__(self, kernel: Connection, actual: State, goal: State) -> None:
         self._kernel = kernel
+        self._goal = goal
         self.there = dict(actual.of("link"))
         self._asked = {""}
 
@@ -252,10 +270,12 @@ class _Links:
         """Ask for links, and for those that they stand on or are ports of."""
         missing = set(names) - self._asked
         while missing:
-            found = self._kernel.dump(Selection(links=frozenset(missing))).of("link")
+            found = dict(self._kernel.dump(Selection(links=frozenset(missing))).of("link"))
             for key, link in found.items():
                 ours = self.there.get(key, link)
-                self.there[key] = link.having(ours.attrs)
+                said = self._goal.link(link.name)
+                untold = {INTERLINK: said.attrs[INTERLINK]} if said and said.attrs.get(INTERLINK) else {}
+                found[key] = self.there[key] = link.having({**ours.attrs, **untold})
             self._asked |= missing
             masters = {str(link.attrs["master"]) for link in found.values() if link.attrs.get("master")}
             missing = masters.union(*map(below, found.values())) - self._asked

@@ -4,86 +4,44 @@
 A route or an address of a longer prefix or a lower metric outranks the route in
 use, and a rule before it may lead to another table or nowhere.  The route in use
 may go or change, and so may the rule that leads to its table.  What selects by
-marks, users, sockets or ports is taken not to mean these packets, but by the ports
-of the session.  Those in a VRF are
+sockets, ports or marks is taken not to mean these packets, but by the ports of the
+session, and by having no mark; users are root, for whom the kernel and nearly all
+servers send.  Those in a VRF are
 led to its table by the rule that the kernel makes with the first VRF, or one like it.
 Rules in front of that are asked of what comes, too: the addresses of a VRF are not in the table that is asked first.
 """
 
-from collections.abc import Callable, Container, Iterator
-from functools import cached_property, lru_cache
+from bisect import bisect_left
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import takewhile
-from typing import NamedTuple
 
-from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.kernel.layer3.ways import Route
+from netgroupd.engine.guard.way import Way, length_of
+from netgroupd.model.address import plain_address
 from netgroupd.model.route import MAIN_TABLE, TABLES
-from netgroupd.model.rule import split_span, stands_beside
+from netgroupd.model.rule import split_mark, split_span, stands_beside
 from netgroupd.model.state import NOTHING, Attrs, Object, State, records
-from netgroupd.model.value import Value, ip_bytes, split_prefix
-from netgroupd.plan.compare import kind_of, same
+from netgroupd.model.value import Value, ip_text, split_prefix
+from netgroupd.plan.compare import UNOWNED, kind_of, same
 from netgroupd.plan.step import Op, Step
 
-ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
-_MAIN_RULE = 32766
+_ROOT = 0
+_V4_BYTES, _LEAST_OF_ALL = 4, 31  # bits: in a longer prefix no address means all
+_MAIN_RULE, _LAST_RULE = 32766, 32767
 _RULE_OF_VRFS = 1000
 _OF_KERNEL = tuple(Object("rule", (family, _MAIN_RULE, ()), {"lookup": MAIN_TABLE}) for family in ("inet", "inet6"))
 # What is sent in a VRF is bound to it, which the kernel takes for no "oif" of a rule.
-_OF_OTHERS = frozenset({"fwmark", "uidrange", "tun_id", "tos", "dscp", "oif"})
+_OF_OTHERS = frozenset({"tun_id", "tos", "dscp", "oif"})
 _PREFIX_METRIC = {"inet": 0, "inet6": 256}  # of the route that comes with an address
 _LEADING = frozenset({"route", "rule", "address"})
 _RETURNING = frozenset({"route", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
+_TAKEN_HERE = frozenset({"local", "unicast"})  # beside a route of that type to it an address of this host stays one
+_AS_IT_IS = frozenset({"ip", "ip6"})  # of tunnels, which the links that are none do not ask for
 _SEVERAL = frozenset({"nexthops", "group"})
 _REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
 # What a route has that mentions none of it; "dev" and "src" the kernel finds by itself.
 _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None, "encap": None}
-
-
-class Way(NamedTuple):
-    """How a packet leaves: whose way it is, by which route, and where to.
-
-    ``accept_ra`` is that of the link, where the route is learned.  ``session`` is the one whose way it is, if any.
-    One to ``anywhere`` goes to some address that stands for all of them.  ``holders`` are the links that have its
-    address here, where that is all that is known of it.  ``behind`` is the port of a bridge that it leaves by, if the
-    bridge has learned it.  What comes the other way is ``came_by`` a link.
-    """
-
-    whose: str
-    route: Route
-    to: str = ""
-    accept_ra: str = "0"
-    vrf: str = ""
-    session: Session = CONSOLE
-    holders: frozenset[str] = frozenset()
-    anywhere: bool = False
-    behind: str = ""
-    came_by: str = ""
-
-    @property
-    def link(self) -> str:
-        """The link that it leaves by."""
-        return self.route.link
-
-    @property
-    def family(self) -> str:
-        """The address family of the packets."""
-        return "inet6" if ":" in self.to else "inet"
-
-    def coming(self) -> "Way":
-        """The way of what the other end sends, as far as rules ask about it."""
-        peer, local, peer_port, local_port = self.session
-        session, route = Session(local, peer, local_port, peer_port), self.route._replace(source=self.to)
-        came_by = self.link if self.family == "inet" else self.vrf  # IPv6 is in the VRF before rules are asked
-        return self._replace(route=route, to=self.route.source, session=session, came_by=came_by)
-
-    def is_from(self, prefix: Value) -> bool:
-        """Whether the address that it leaves with is in a network."""
-        return contains(prefix, self.route.source)
-
-    def is_in(self, prefix: Value) -> bool:
-        """Whether its end is in a network; anywhere is in none but nearly all of them."""
-        return contains(prefix, self.to) and (not self.anywhere or _length(prefix) <= ALMOST_ALL)
 
 
 def leads_away(step: Step) -> bool:
@@ -120,17 +78,26 @@ def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
 class Detours:
     """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address.
 
+    ``around`` tells the routes of whoever in a table to networks that hold an address.
     None is found where the goal is ``accepted`` already: an uplink that has come back takes over from its stand-in.
     So it does where the goal is in effect and asked for ``again``, of which the rest may be what somebody has changed.
     """
 
     def __init__(
-        self, goal: State, leads: Callable[[str, str], str], *, accepted: bool = False, again: bool = False
+        self,
+        goal: State,
+        leads: Callable[[str, str], str],
+        around: Callable[[str, int], Sequence[Object]],
+        *,
+        accepted: bool = False,
+        again: bool = False,
     ) -> None:
         self._goal = goal
         self._leads = leads
+        self._around = around
         self._accepted = accepted
         self._returning = _RETURNING if again else frozenset[str]()
+        self._missed: dict[tuple[Way, int], bool] = {}
 
     def takes(self, step: Step, way: Way) -> bool:
         """Whether the packets of ``way`` would follow what ``step`` makes, or lose what they follow by it."""
@@ -162,12 +129,33 @@ class Detours:
         """Whether a step takes away the route in use, or leads it elsewhere."""
         _, table, destination, tos, metric = step.object.key
         used = way.route
-        placed = (table, tos, metric, _length(destination)) == (used.table, 0, used.metric, used.length)
-        return placed and way.is_in(destination) and leads_away(step)
+        placed = (table, tos, metric, length_of(destination)) == (used.table, 0, used.metric, used.length)
+        return placed and way.is_in(destination) and leads_away(step) and not self._is_covered(step, way)
+
+    def _is_covered(self, step: Step, way: Way) -> bool:
+        """Whether in place of a route that goes the next one leads the same way, and stays.
+
+        The kernel's own, which goes with an address, is that of the address which the way leaves with.
+        """
+        if step.op is not Op.DELETE or way.anywhere:
+            return False
+        ours, gone = self._goal.of("route"), step.object.key
+        others = (route for route in self._around(way.to, way.route.table) if route.key != gone and not route.key[3])
+        staying = (route for route in others if UNOWNED in route.attrs or route.key in ours)
+        best = max(staying, key=lambda route: (length_of(route.key[2]), -_number(route.key[4])), default=None)
+        if best is None or best.attrs.get("src") not in (None, way.route.source):
+            return False
+        return self._hops_of(best) == {way.link} and not self._leads_elsewhere(best, way)
+
+    def _hops_of(self, route: Object) -> set[str]:
+        """The links that a route leads by."""
+        return {str(hop.get("dev") or "") for hop in self._hops(route.attrs)}
 
     def _makes_better(self, step: Step, way: Way) -> bool:
         route = step.after
-        return route is not None and self._outranks(route, way) and self._leads_elsewhere(route, way)
+        if route is None:
+            return False
+        return _hides_source(route, way) or (self._outranks(route, way) and self._leads_elsewhere(route, way))
 
     def _outranks(self, route: Object, way: Way) -> bool:
         _, table, destination, tos, metric = route.key
@@ -179,8 +167,14 @@ class Detours:
         attrs = route.attrs
         if attrs.get("type", "unicast") != "unicast":
             return True
-        hops = self._hops(attrs)
-        return all(hop.get("blackhole") or self._link_of(hop, way.vrf) not in ("", way.link) for hop in hops)
+        return all(self._hop_leads_elsewhere(hop, way) for hop in self._hops(attrs))
+
+    def _hop_leads_elsewhere(self, hop: Attrs, way: Way) -> bool:
+        link, encap = self._link_of(hop, way.vrf), hop.get("encap")
+        wrapped = isinstance(encap, Mapping) and encap.get("type") not in _AS_IT_IS
+        # Another neighbour on the same link need not know the way, nor any answer for who is behind the gateway.
+        strange = link == way.link and str(hop.get("via") or "") != way.route.gateway
+        return bool(hop.get("blackhole")) or wrapped or strange or link not in ("", way.link)
 
     def _hops(self, way: Attrs) -> Iterator[Attrs]:
         """Where a route, or one of several ways or members, leads in the end; nothing for what no file says."""
@@ -201,11 +195,19 @@ class Detours:
         return self._leads(via, vrf) if via else ""
 
     def _is_nearer(self, address: Object, way: Way) -> bool:
-        """Whether the subnet of an address on another link holds where the way leads."""
+        """Whether an address is where the way leads, or makes that one for all of a link, or its subnet holds it."""
+        if self._vrf_of(address.name) != way.vrf:
+            return False
+        link = self._goal.link(address.name)  # one that is down has the address of IPv4, and no way by it
+        down = link is not None and link.attrs.get("up") is False
+        if not way.anywhere and plain_address(address.key) == way.to:
+            return not down or way.family == "inet"
+        if down:
+            return False
+        if not way.anywhere and not _for_all(address).isdisjoint((way.to, way.route.gateway)):
+            return True
         prefix = str(address.key[2] or address.key[1])
-        aside = address.name == way.link or bool(address.attrs.get("noprefixroute"))
-        link = self._goal.link(address.name)  # one that is down has the address, and no way by it
-        aside = aside or self._vrf_of(address.name) != way.vrf or (link is not None and link.attrs.get("up") is False)
+        aside = (address.name == way.link and not way.route.gateway) or bool(address.attrs.get("noprefixroute"))
         metric = _number(address.attrs.get("metric")) or _PREFIX_METRIC[way.family]
         return not aside and _is_closer(prefix, metric, way) and way.is_in(prefix)
 
@@ -219,26 +221,46 @@ class Detours:
         rule = step.before
         if rule is None or not _leads_to_table(rule, way):
             return False
-        for other in self._rules_in_turn:
+        return self._is_missed(way, 0)
+
+    def _is_missed(self, way: Way, first: int) -> bool:
+        """Whether from a preference on no rule leads to the table of the route in use, or another in front of it."""
+        if (way, first) not in self._missed:
+            self._missed[way, first] = False  # for what comes round to it, which the kernel takes no rule for
+            self._missed[way, first] = self._looked_through(way, first)
+        return self._missed[way, first]
+
+    def _looked_through(self, way: Way, first: int) -> bool:
+        for other in self._rules_in_turn[bisect_left(self._rules_in_turn, first, key=_pref) :]:
             if _leads_to_table(other, way):
                 return False
             if self._rules(other, way):
                 return True
-        return way.route.table not in TABLES.values()
+        return first > _MAIN_RULE or way.route.table not in TABLES.values()
+
+    def _leads_past(self, rule: Attrs, way: Way) -> bool:
+        """Whether a rule has packets go on behind that for the route in use; to where no rule is, it does not."""
+        target = _number(rule.get("goto"))
+        if (way.family, target) not in self._preferences:
+            return False
+        return target > _RULE_OF_VRFS if way.vrf else self._is_missed(way, target)
+
+    @cached_property
+    def _preferences(self) -> frozenset[tuple[Value, int]]:
+        there = {(rule.key[0], _pref(rule)) for rule in self._rules_in_turn}
+        return frozenset(there | {(family, _LAST_RULE) for family in _PREFIX_METRIC})
 
     def _outrules(self, rule: Object, way: Way) -> bool:
         """Whether a rule leads the packets elsewhere before any leads them to the route in use."""
         if not self._rules(rule, way):
             return False
-        before = takewhile(
-            lambda other: other in _OF_KERNEL or _number(other.key[1]) < _number(rule.key[1]), self._rules_in_turn
-        )
+        before = takewhile(lambda other: other in _OF_KERNEL or _pref(other) < _pref(rule), self._rules_in_turn)
         return not any(_leads_to_table(other, way) for other in before)
 
     @cached_property
     def _rules_in_turn(self) -> list[Object]:
         """Those of the goal, and the kernel's own that leads to the main table, as they are asked."""
-        return sorted((*_OF_KERNEL, *self._goal.of("rule").values()), key=lambda rule: _number(rule.key[1]))
+        return sorted((*_OF_KERNEL, *self._goal.of("rule").values()), key=_pref)
 
     def _rules(self, rule: Object, way: Way) -> bool:
         """Whether a rule leads the packets elsewhere, or nowhere, or those of the other end before they are here."""
@@ -252,8 +274,7 @@ class Detours:
         """Whether a rule leads what is sent elsewhere, or nowhere."""
         if not _selects(attrs, way):
             return False
-        last = _RULE_OF_VRFS if way.vrf else _MAIN_RULE
-        if attrs.get("action") in _NOWHERE or _number(attrs.get("goto")) > last:
+        if attrs.get("action") in _NOWHERE or self._leads_past(attrs, way):
             return True
         found = self._found(attrs, way)
         return found is not None and self._leads_elsewhere(found, way)
@@ -271,10 +292,10 @@ class Detours:
         if not isinstance(table, int) or table == way.route.table:
             return None
         found = max(
-            self._routes(table, way), key=lambda route: (_length(route.key[2]), -_number(route.key[4])), default=None
+            self._routes(table, way), key=lambda route: (length_of(route.key[2]), -_number(route.key[4])), default=None
         )
         hidden = attrs.get("suppress_prefixlength")
-        if found is None or (isinstance(hidden, int) and _length(found.key[2]) <= hidden):
+        if found is None or (isinstance(hidden, int) and length_of(found.key[2]) <= hidden):
             return None
         return None if found.attrs.get("type") == "throw" else found
 
@@ -286,7 +307,32 @@ class Detours:
 
 def _is_closer(prefix: Value, metric: int, way: Way) -> bool:
     """Whether a route to ``prefix`` comes before the one in use."""
-    return (-_length(prefix), metric) < (-way.route.length, way.route.metric)
+    return (-length_of(prefix), metric) < (-way.route.length, way.route.metric)
+
+
+def _hides_source(route: Object, way: Way) -> bool:
+    """Whether a route comes in front of the one by which what is sent to the way's own address is taken in here."""
+    family, *place = route.key
+    table = way.route.table if way.vrf else TABLES["local"]
+    own = family == "inet" and place == [table, f"{way.route.source}/32", 0, 0]
+    return own and route.attrs.get("type", "unicast") not in _TAKEN_HERE
+
+
+def _for_all(address: Object) -> set[str]:
+    """The addresses that mean all of a link then: the one that is said, and the last of the subnet."""
+    network, length = split_prefix(str(address.key[2] or address.key[1]))
+    if len(network) != _V4_BYTES:
+        return set()
+    said = address.attrs.get("broadcast")
+    found = {str(said)} if said else set()
+    if length < _LEAST_OF_ALL and not address.attrs.get("noprefixroute"):
+        last = int.from_bytes(network, "big") | (1 << (32 - length)) - 1
+        found.add(ip_text(last.to_bytes(_V4_BYTES, "big")))
+    return found
+
+
+def _pref(rule: Object) -> int:
+    return _number(rule.key[1])
 
 
 def _leads_to_table(rule: Object, way: Way) -> bool:
@@ -313,6 +359,9 @@ def _is_of_others(attrs: Attrs, way: Way) -> bool:
     """Whether a rule wants of packets what those of ``way``, which are sent from here, have not for all one knows."""
     if any(map(attrs.get, _OF_OTHERS)) or attrs.get("iif") not in (None, way.came_by or "lo"):
         return True
+    users, mark = attrs.get("uidrange"), attrs.get("fwmark")
+    if (users and not _spans(str(users), _ROOT)) or (mark and not _has_mark(str(mark), way)):
+        return True
     if attrs.get("l3mdev") and not way.vrf:
         return True
     if not (way.session.peer or way.anywhere):
@@ -323,26 +372,14 @@ def _is_of_others(attrs: Attrs, way: Way) -> bool:
     return any(said and not _spans(str(said), port) for said, port in ports)
 
 
+def _has_mark(said: str, way: Way) -> bool:
+    wanted, mask = split_mark(said)
+    return way.mark & mask == wanted
+
+
 def _spans(text: str, port: int) -> bool:
     first, last = split_span(text)
     return first <= port <= last
-
-
-@lru_cache(maxsize=16)  # the few ends of the ways, asked about for every new route
-def _end(address: str) -> tuple[int, int]:
-    payload = ip_bytes(address)
-    return int.from_bytes(payload, "big"), len(payload) * 8
-
-
-def contains(prefix: Value, address: str) -> bool:
-    """Whether an address is in a prefix."""
-    network, length = split_prefix(str(prefix))
-    end, bits = _end(address)
-    return len(network) * 8 == bits and (int.from_bytes(network, "big") ^ end) >> (bits - length) == 0
-
-
-def _length(prefix: Value) -> int:
-    return split_prefix(str(prefix))[1]
 
 
 def _number(value: Value) -> int:

@@ -108,7 +108,7 @@ class Side:
         if spot.part == ROOT:
             return Tree(self._at.get(spot, ()), self._places)
         rules = self._at.get(asked(spot, self._clsacts.get(spot.link)), ())
-        return Hook(rules, self._places, spot.link if spot.part == "ingress" else "")
+        return Hook(rules, self._places, spot.link if spot.part == "ingress" else "", spot.link)
 
 
 def spot_of(obj: Object) -> Spot:

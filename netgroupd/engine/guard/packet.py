@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from netgroupd.engine.guard.detour import Way
+from netgroupd.engine.guard.carriers import INTERLINK
+from netgroupd.engine.guard.way import Way
 from netgroupd.model.rule import PROTOCOLS
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
@@ -21,6 +22,7 @@ _SAME_BELOW = frozenset({"bridge", "bond", "team", "macvlan", "macvtap", "ipvlan
 _ARP_REQUEST, _ARP_REPLY = 1, 2
 _SOLICITATION, _ADVERTISEMENT = 135, 136
 _V4_PORTS, _V6_PORTS = 20, 40
+_OF_MAC = len("02:00:00:00:00:01")
 
 
 class Packet(NamedTuple):
@@ -67,6 +69,8 @@ def exchange(way: Way, link: Object | None) -> Exchange:
     leaving, coming = plain, plain
     if way.session.peer:
         leaving, coming = _segments(way, protocol)
+    here, there = (str(mac or "") for mac in (link.attrs.get("mac") if link else "", way.route.lladdr))
+    leaving, coming = _framed(leaving, here, there), _framed(coming, there, here)
     if six:
         asks, told = (
             Packet(protocol, {"ip_proto": "icmpv6", "icmp_type": kind}, header=_header(six, {"ip_proto": "icmpv6"}))
@@ -93,6 +97,12 @@ def _segments(way: Way, protocol: str) -> tuple[Packet, Packet]:
     return found[0], found[1]
 
 
+def _framed(packet: Packet, source: str, destination: str) -> Packet:
+    """With the MACs, as far as they are known and some."""
+    macs = {"src_mac": source, "dst_mac": destination}
+    return packet._replace(known={**packet.known, **{name: mac for name, mac in macs.items() if len(mac) == _OF_MAC}})
+
+
 def _header(six: bool, known: Mapping[str, Value]) -> tuple[bytes, bytes]:
     """The bytes of an IP header without options, and of the ports behind it; which of them are known."""
     at = {"ip_proto": 6, "src_ip": 8, "dst_ip": 24} if six else {"ip_proto": 9, "src_ip": 12, "dst_ip": 16}
@@ -116,7 +126,7 @@ def _payload(name: str, said: Value) -> bytes:
 
 def _below(packet: Packet, upper: Object | None, lower: str) -> Packet:
     kind = kind_of(upper)
-    if upper is None or upper.attrs.get("master") == lower:
+    if upper is None or lower in (upper.attrs.get("master"), upper.attrs.get(INTERLINK)):
         return packet
     if kind == "vlan":
         tag = (str(upper.attrs.get("protocol", "802.1q")), int(str(upper.attrs.get("id", 0))))

@@ -8,8 +8,8 @@ knows no class for the packet, and where the rules of the tree drop it.
 from collections.abc import Iterable, Mapping
 
 from netgroupd.engine.guard.packet import Packet
-from netgroupd.engine.guard.verdict import LEAST_BYTES, LOST, Hook, Places
-from netgroupd.model.state import Key, Object, integers
+from netgroupd.engine.guard.verdict import LEAST_BYTES, LOST, Hook, Places, is_too_slow
+from netgroupd.model.state import NOTHING, Key, Object, integers
 from netgroupd.model.tc.lists import USUAL_PRIOMAP
 from netgroupd.model.tc.taprio import opened
 from netgroupd.model.tc.units import SHARES, parts_of
@@ -26,6 +26,7 @@ _ROOM: Mapping[str, Mapping[str, int]] = {
     "netem": {"limit": 1},
     "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
 }
+_RATES = {"tbf": "rate", "netem": "rate", "cake": "bandwidth"}
 _WITH_CLASSES = frozenset({"htb", "hfsc", "drr"})
 _WITH_BANDS = frozenset({"prio", "ets"})
 _ONE_CHILD = frozenset({"tbf", "cbs", "netem", "red"})
@@ -89,20 +90,27 @@ class Tree:
             found |= {place if place in self._classes else self._default(qdisc) for place in waiting - inner - {LOST}}
             found |= waiting & {LOST}
             waiting = {next_ for place in inner for next_ in self._outcomes(place, packet, blame)}
-        return found
+        return {LOST if self._is_starved(place) else place for place in found}
+
+    def _is_starved(self, place: str) -> bool:
+        """Whether a class of htb has no rate to speak of."""
+        attrs = self._classes[place].attrs if place in self._classes else NOTHING
+        return is_too_slow(attrs.get("rate")) and is_too_slow(attrs.get("ceil", attrs.get("rate")))
 
     def _default(self, qdisc: Object) -> str:
-        """Where packets go that no rule knows: with htb past the classes, else nowhere, unless to a class."""
+        """Where packets go that no rule knows: with htb past the classes if it may, else nowhere, unless to a class."""
         number = qdisc.attrs.get("default")
         place = f"{qdisc.attrs.get('handle') or ''}{number:x}" if isinstance(number, int) and number else ""
         if place in self._classes and place not in self._inner:
             return place
-        return "" if qdisc.attrs["kind"] == "htb" else LOST
+        return "" if qdisc.attrs["kind"] == "htb" and qdisc.attrs.get("direct_qlen") != 0 else LOST
 
 
 def _loses_all(kind: str, attrs: Mapping[str, Value]) -> bool:
     """Whether a qdisc lets nothing through, whatever is below it."""
     if kind == "netem" and _is_all_lost(attrs):
+        return True
+    if is_too_slow(attrs.get(_RATES.get(kind, ""))):
         return True
     if kind == "taprio":
         return opened(attrs).isdisjoint(integers(attrs, "map"))
@@ -114,7 +122,14 @@ def _has_no_room(kind: str, attrs: Mapping[str, Value]) -> bool:
 
 
 def _is_all_lost(attrs: Mapping[str, Value]) -> bool:
-    """Whether netem loses each packet, and neither marks nor doubles it instead."""
-    loss = attrs.get("loss")
-    spared = any(attrs.get(name) for name in ("ecn", "duplicate", "loss_gemodel", "loss_state"))
-    return loss is not None and parts_of(loss) == SHARES and not spared
+    """Whether netem loses or spoils each packet, and does not double it."""
+    if attrs.get("duplicate"):
+        return False
+    if model := attrs.get("loss_gemodel"):
+        assert isinstance(model, tuple)
+        lost = model[2:]  # in either of its two states
+    else:
+        lost = () if attrs.get("loss_state") else (attrs.get("loss"),)
+    # ECN spares few: neither ARP nor who has not agreed on it yet.
+    all_lost = bool(lost) and all(share is not None and parts_of(share) == SHARES for share in lost)
+    return all_lost or parts_of(attrs.get("corrupt") or "0%") == SHARES

@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from netgroupd.engine.guard.carriers import carriers
-from netgroupd.engine.guard.detour import Way
 from netgroupd.engine.guard.fit import Fit, fit
 from netgroupd.engine.guard.hooks import SPOTS, Returning, Side, Spot, after, asked, found, spot_of
 from netgroupd.engine.guard.packet import Exchange, Packet, exchange
 from netgroupd.engine.guard.redirected import reached
+from netgroupd.engine.guard.way import Way
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.tc.filter import block_number
 from netgroupd.plan.serialise import singles
@@ -59,7 +59,8 @@ def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Aske
     places, ifbs = reached(names, steps, around, asked_of.kind)
     steps = [step for step in steps if step.object.cls == "action" or step.object.name in places]
     if steps:
-        links = {**links, **asked_of.whole(names)}
+        whole = asked_of.whole(names)
+        links = {**links, **{key: links.get(key, link).having(link.attrs) for key, link in whole.items()}}
         carried = [(way, name, packets) for way in ways if way.to for name, packets in _carried(way, links)]
         returning = Returning(lambda name: name in names or asked_of.kind(name) == "ifb", ifbs)
         yield from _Cuts(steps, places, around, returning).of(carried)

@@ -8,7 +8,7 @@ the way; what only says how the packets travel (TTL, ports to send from) need no
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from netgroupd.engine.guard.detour import contains
+from netgroupd.engine.guard.way import contains
 from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.state import Attrs, Object, integer
 from netgroupd.model.value import Value, ip_bytes, is_multicast, split_prefix

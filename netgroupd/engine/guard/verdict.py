@@ -42,7 +42,7 @@ class Places(NamedTuple):
 class Hook:
     """The rules of one hook, qdisc or class, in the order in which they are asked."""
 
-    def __init__(self, rules: Iterable[Object], places: Places, indev: str = "") -> None:
+    def __init__(self, rules: Iterable[Object], places: Places, indev: str = "", link: str = "") -> None:
         chains: dict[Value, list[Object]] = {}
         for rule in rules:
             chains.setdefault(rule.key[2], []).append(rule)
@@ -52,6 +52,7 @@ class Hook:
         self._in_hardware = any(rule.attrs.get("skip_sw") for chain in chains.values() for rule in chain)
         self.places = places
         self.indev = indev
+        self.link = link
 
     def loses(self, packet: Packet, blame: list[Key] | None = None) -> bool:
         """Whether ``packet`` is surely lost; ``blame`` is told what had a say in it."""
@@ -173,6 +174,8 @@ class _Pass:
 
     def _may_return(self, action: Action) -> bool:
         """Whether what is redirected may still be received, as what is put into a link's ingress, or sent on."""
+        if self._hook.link and action.get("dev") == self._hook.link:
+            return False  # it goes back, or round until the kernel ends it
         if "ingress" in action or "dev" not in action:
             return "ingress" in action
         return self._hook.places.returns(str(action["dev"]), self._packet, self._blame)
@@ -193,7 +196,13 @@ def _target(control: str, at: int, count: int) -> int:
 def _is_always_over(police: Action) -> bool:
     """Whether no packet is within the rate."""
     mtu, burst = police.get("mtu"), police.get("burst") if police.get("rate") else None
-    return (isinstance(mtu, int) and 0 < mtu < LEAST_BYTES) or (isinstance(burst, int) and burst < LEAST_BYTES)
+    over = (isinstance(mtu, int) and 0 < mtu < LEAST_BYTES) or (isinstance(burst, int) and burst < LEAST_BYTES)
+    return over or is_too_slow(police.get("rate")) or bool(police.get("pkts_rate") and not police.get("pkts_burst"))
+
+
+def is_too_slow(rate: Value) -> bool:
+    """Whether the least frame takes more than a second at a rate; 0 is any rate."""
+    return isinstance(rate, int) and 0 < rate < LEAST_BYTES
 
 
 def _by_chance(control: str, said: str) -> set[str]:

@@ -103,6 +103,9 @@ class FakeKernel(FakeCards):
             return self.ways.get(f"{within} {address}")
         return self.ways.get(f"{source} {address}") or self.ways.get(address)
 
+    def routes_around(self, _address: str, _table: int) -> list[Object]:
+        return []  # of whoever, of which there are none here
+
     def links_with(self, address: str) -> frozenset[str]:
         """The links that have an address."""
         return frozenset(str(key[0]) for key in self.state.of("address") if plain_address(key) == address)
