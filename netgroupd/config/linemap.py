@@ -7,8 +7,8 @@ the table it leaves behind, checked, so that a lookup costs two subscripts.
 """
 
 from array import array
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from netgroupd.config.sources import Source
 
@@ -16,7 +16,18 @@ LINE_BITS = 32
 LONGEST_SHOWN = 1000  # a file may be one line of 10 MB, and have a thousand problems
 
 
-Lines: TypeAlias = Callable[[str, int], str]
+class Lines:
+    """The lines of texts; each text is split once, however many of its lines are asked for."""
+
+    def __init__(self) -> None:
+        self._split: dict[str, list[str]] = {}
+
+    def of(self, text: str, line: int) -> str:
+        """One line of ``text``, without its end; "" where there is none."""
+        lines = self._split.get(text)
+        if lines is None:
+            lines = self._split[text] = text.split("\n")
+        return lines[line - 1].removesuffix("\r") if 0 < line <= len(lines) else ""
 
 
 class LineMap(NamedTuple):
@@ -31,11 +42,11 @@ class LineMap(NamedTuple):
         return source.path, line
 
     def locate(self, rendered_line: int, column: int, rendered: str, lines: Lines) -> tuple[Source, int, int]:
-        """Point into the template, given the rendered text and who cuts lines out of both."""
+        """Point into the template, given the rendered text and the lines of both."""
         source, line = self._find(rendered_line)
         if self.origins is None:
             return source, line, column
-        return source, line, column_in(lines(source.text, line), lines(rendered, rendered_line), column)
+        return source, line, column_in(lines.of(source.text, line), lines.of(rendered, rendered_line), column)
 
     def _find(self, rendered_line: int) -> tuple[Source, int]:
         if self.origins is None:
@@ -62,17 +73,6 @@ def from_bytes(files: Sequence[Source], packed: bytes, rendered: str) -> LineMap
         if index >= len(files) or not 1 <= line <= limits[index]:
             raise ValueError("an origin outside the templates")
     return LineMap(tuple(files), origins)
-
-
-def line_of(text: str, line: int) -> str:
-    """Cut one line out of a text without splitting the rest."""
-    start = 0
-    for _ in range(line - 1):
-        start = text.find("\n", start) + 1
-        if not start:
-            return ""
-    end = text.find("\n", start)
-    return (text[start:] if end < 0 else text[start:end]).removesuffix("\r")
 
 
 def shown(line: str, column: int) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from netgroupd.config import linemap
 from netgroupd.config.facts import Facts, Gather
-from netgroupd.config.linemap import LineMap
+from netgroupd.config.linemap import LineMap, Lines
 from netgroupd.config.process import Worker, WorkerError
 from netgroupd.config.sources import ROOT, SUFFIXES, RefusedError, Source, Trust, read_text
 from netgroupd.config.worker import wire
@@ -50,8 +50,9 @@ class Rendered(NamedTuple):
 
     def problem(self, line: int, column: int, message: str, hint: str = "", *, warning: bool = False) -> Problem:
         """Report something in the rendered text at the line that the operator wrote."""
-        source, at, position = self.lines.locate(line, column, self.text, linemap.line_of)
-        return _problem(source, at, position, message, hint, warning=warning)
+        lines = Lines()
+        source, at, position = self.lines.locate(line, column, self.text, lines)
+        return _problem(lines, source, at, position, message, hint, warning=warning)
 
 
 def shipped_templates() -> Path:
@@ -122,7 +123,7 @@ class _Run:
             return self._converse(source)
         except (WorkerError, wire.GarbledError, OSError) as error:
             sentence = str(error) if isinstance(error, WorkerError) else f"the template worker sent no text: {error}"
-            return [_problem(source, 1, 1, sentence)]
+            return [_problem(Lines(), source, 1, 1, sentence)]
         finally:
             if self._worker and not self._worker.idle:
                 self.close()
@@ -242,10 +243,11 @@ def _problems(faults: object, files: list[Source]) -> list[Problem]:
     """
     if not isinstance(faults, list) or not faults:
         raise wire.GarbledError("a failure without a fault")
-    return [_checked(fault, files) for fault in faults[:1000]]
+    lines = Lines()
+    return [_checked(fault, files, lines) for fault in faults[:1000]]
 
 
-def _checked(fault: object, files: list[Source]) -> Problem:
+def _checked(fault: object, files: list[Source], lines: Lines) -> Problem:
     """Believe of a fault what can be believed.
 
     Raises:
@@ -253,10 +255,10 @@ def _checked(fault: object, files: list[Source]) -> Problem:
     """
     match fault:
         case [int(file), int(line), int(column), str(message), str(hint)] if 0 <= file < len(files):
-            last = files[file].text.count("\n") + 1
-            place = min(max(line, 1), last)
-            end = len(linemap.line_of(files[file].text, place)) + 1
-            return _problem(files[file], place, min(max(column, 1), end), _clean(message), _clean(hint))
+            source = files[file]
+            place = min(max(line, 1), source.text.count("\n") + 1)
+            end = len(lines.of(source.text, place)) + 1
+            return _problem(lines, source, place, min(max(column, 1), end), _clean(message), _clean(hint))
     raise wire.GarbledError("a fault that is none")
 
 
@@ -266,6 +268,8 @@ def _clean(sentence: object) -> str:
     return " ".join(text.split())
 
 
-def _problem(source: Source, line: int, column: int, message: str, hint: str = "", *, warning: bool = False) -> Problem:
-    text = linemap.shown(linemap.line_of(source.text, line), column)
+def _problem(
+    lines: Lines, source: Source, line: int, column: int, message: str, hint: str = "", *, warning: bool = False
+) -> Problem:
+    text = linemap.shown(lines.of(source.text, line), column)
     return Problem(source.path, line, column, message, hint, text, warning)

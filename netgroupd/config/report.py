@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from netgroupd.config.linemap import LONGEST_SHOWN, shown
+from netgroupd.config.linemap import LONGEST_SHOWN, Lines, shown
 from netgroupd.config.node import unpack
 from netgroupd.config.sources import Source
 from netgroupd.errors import Problem
@@ -43,7 +43,7 @@ class Report:
         self._findings: dict[_Finding, None] = {}
         self._told: set[tuple[int, str]] = set()
         self._guesses: dict[str, str] = {}
-        self._lines: dict[str, list[str]] = {}
+        self._lines = Lines()
         self._origins: dict[int, Origin] = {}
         self._shared: dict[Origin, Origin] = {}  # by the column as it is rendered: a line may ask for a million objects
 
@@ -128,20 +128,13 @@ class Report:
 
     def _problem(self, found: _Finding) -> Problem:
         source, line, column = self._located(found.at)
-        text, message = shown(self._line(source.text, line), column), _short(found.message)
+        text, message = shown(self._lines.of(source.text, line), column), _short(found.message)
         return Problem(source.path, line, column, message, found.hint, text, found.warning)
 
     def _located(self, at: int) -> tuple[Source, int, int]:
         document, line, column = unpack(at)
         rendered = self.rendered[document]
-        return rendered.lines.locate(line, column, rendered.text, self._line)
-
-    def _line(self, text: str, line: int) -> str:
-        """As ``line_of``, for who asks for many lines of one text."""
-        lines = self._lines.get(text)
-        if lines is None:
-            lines = self._lines[text] = text.split("\n")
-        return lines[line - 1].removesuffix("\r") if 0 < line <= len(lines) else ""
+        return rendered.lines.locate(line, column, rendered.text, self._lines)
 
 
 def _counted(problem: Problem, more: int) -> Problem:

@@ -11,7 +11,7 @@ from typing import NoReturn
 from netgroupd.config import Desired, desired_from, load, render_files
 from netgroupd.config.facts import gather
 from netgroupd.config.known import Known
-from netgroupd.config.linemap import LineMap, shown
+from netgroupd.config.linemap import LineMap, Lines, shown
 from netgroupd.config.render import Rendered
 from netgroupd.config.sources import ROOT, Source, Trust
 from netgroupd.engine.record.generations import Content, Files
@@ -71,8 +71,8 @@ def lines_added(desired: Desired) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        lines = {source.path: source.text.split("\n") for source in {*_read_for(desired)}}
-        error.problems = tuple(_with_line(problem, lines.get(problem.file, ())) for problem in error.problems)
+        texts, lines = {source.path: source.text for source in _read_for(desired)}, Lines()
+        error.problems = tuple(_with_line(problem, texts.get(problem.file, ""), lines) for problem in error.problems)
         raise
 
 
@@ -81,10 +81,8 @@ def _read_for(desired: Desired) -> Iterator[Source]:
     return (source for one in desired.rendered for source in one.lines.files)
 
 
-def _with_line(problem: Problem, lines: Sequence[str]) -> Problem:
-    if problem.text or not 0 < problem.line <= len(lines):
-        return problem
-    return problem._replace(text=shown(lines[problem.line - 1].removesuffix("\r"), problem.column))
+def _with_line(problem: Problem, text: str, lines: Lines) -> Problem:
+    return problem if problem.text else problem._replace(text=shown(lines.of(text, problem.line), problem.column))
 
 
 def says_anything(desired: Desired) -> bool:

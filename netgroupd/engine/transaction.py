@@ -34,7 +34,7 @@ from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.gateways import Astray, Gateways, astray, led
 from netgroupd.plan.lacking import without as without_lacking
-from netgroupd.plan.passing import flags_in_vrfs, options_of_ports
+from netgroupd.plan.passing import down_on_cycled, flags_in_vrfs, options_of_ports
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 from netgroupd.plan.tc.optional import is_optional, keys_of, without
@@ -166,7 +166,9 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     losses = (*on_links(kernel, plan, nexthops, goal, actual, mine), listed_by_others(kernel, plan, goal, actual, mine))
     warnings += tuple(said for loss in (led, about, *losses) for said in told(loss))
     back = [obj for loss in losses for obj in loss.back]
-    back += (*options_of_ports(plan, goal, actual), *flags_in_vrfs(plan, goal, actual), *led.back)
+    for found in (options_of_ports, flags_in_vrfs, down_on_cycled):
+        back += found(plan, goal, actual)
+    back += led.back
     others = (*(obj for loss in losses for obj in loss.theirs.objects), *queues, *led.theirs.objects)
     return whole._replace(warnings=warnings, others=others, passing=tuple(back), watched=told_of_watched(losses))
 

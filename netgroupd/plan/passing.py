@@ -12,6 +12,7 @@ from netgroupd.model.kinds.bond import PORT_MODES_OF
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.plan.compare import in_the_end, kind_of
 from netgroupd.plan.fate import carried_down, hangs_on, is_ipv4
+from netgroupd.plan.pieces import DOWN
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.stranded import Stranded
@@ -48,11 +49,25 @@ def kept_down(raised: Set[str], wants: Mapping[Key, Object], haves: Mapping[Key,
         elif up is None and kind_of(want) == "vlan" and (have := haves.get(key)) and have.attrs.get("up") is False:
             unsaid.add(want.name)
     if unsaid:
-        again = {name for name in raised if (have := haves.get((name,))) and have.attrs.get("up")}
-        unsaid.intersection_update([name for name, _ in carried_down(again, haves)])
+        unsaid &= _brought_up(raised, haves)
     if said:
         said.intersection_update([name for name, _ in carried_down(raised, wants)])
     return said | unsaid
+
+
+def _brought_up(names: Set[str], links: Mapping[Key, Object]) -> set[str]:
+    """The VLANs that are down above those of ``names`` that are up, and are not any more when these come up again."""
+    again = {name for name in names if (link := links.get((name,))) and link.attrs.get("up")}
+    uppers = (upper for upper, _ in carried_down(again, links)) if again else ()
+    return {upper for upper in uppers if links[upper,].attrs.get("up") is False}
+
+
+def down_on_cycled(plan: Plan, goal: State, actual: State) -> Iterator[Object]:
+    """The VLANs of others that the kernel brings up with links that go down for a moment, each down as it was."""
+    links = actual.of("link")
+    for name in sorted(_brought_up(plan.cycled, links)):
+        if not goal.link(name):
+            yield links[name,]._replace(attrs=DOWN)
 
 
 def on_passing(

@@ -5,7 +5,7 @@ from array import array
 
 import pytest
 
-from netgroupd.config.linemap import LINE_BITS, LineMap, column_in, from_bytes, line_of
+from netgroupd.config.linemap import LINE_BITS, LineMap, Lines, column_in, from_bytes
 from netgroupd.config.node import pack
 from netgroupd.config.render import Rendered
 from netgroupd.config.report import Report
@@ -21,7 +21,7 @@ def packed(*codes: int) -> bytes:
 def test_plain_file_is_its_own_map() -> None:
     lines = LineMap((SOURCE,))
     assert lines.origin(2) == (SOURCE.path, 2)
-    assert lines.locate(2, 3, SOURCE.text, line_of) == (SOURCE, 2, 3)
+    assert lines.locate(2, 3, SOURCE.text, Lines()) == (SOURCE, 2, 3)
 
 
 def test_lines_beyond_the_end_belong_to_the_last() -> None:
@@ -61,7 +61,7 @@ def test_column_in_template(template: str, rendered: str, column: int, want: int
 
 @pytest.mark.parametrize(("number", "want"), [(1, "one"), (3, "three"), (4, ""), (9, "")])
 def test_one_line_of_a_text(number: int, want: str) -> None:
-    assert line_of(SOURCE.text, number) == want
+    assert Lines().of(SOURCE.text, number) == want
 
 
 def test_objects_of_a_template_know_their_place_in_it_and_share_it() -> None:

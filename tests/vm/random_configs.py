@@ -19,6 +19,7 @@ from tests.engine.universe import state_of
 from tests.vm import (
     l3_cases,
     link_cases,
+    random_belonging,
     random_bridged,
     random_kinds,
     random_layer_3,
@@ -242,10 +243,8 @@ def _set_tc(rng: random.Random, config: Config) -> None:
     random_on_links.traffic_control(rng, config.setdefault("tc", {}), rng.choice(names), names)
 
 
-def _set_netns(rng: random.Random, config: Config) -> None:
-    body = _link(rng, config)
-    if body.pop("netns", None) is None:
-        body["netns"] = ELSEWHERE
+def _move(rng: random.Random, config: Config) -> None:
+    random_belonging.move(rng, config, ELSEWHERE)
 
 
 def _set_card(rng: random.Random, config: Config) -> None:
@@ -328,7 +327,9 @@ MOVES: tuple[tuple[Move, int], ...] = (
     (_set_feature, 1),
     (_set_card, 2),
     (_set_own_setting, 3),
-    (_set_netns, 2),
+    (_move, 3),
+    (random_belonging.further_names, 3),
+    (random_belonging.groups_of_groups, 3),
     (_set_tc, 5),
     (_add_sample, 16),
     (_remove, 8),

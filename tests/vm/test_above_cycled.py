@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What others have above a link that goes down for a moment: a kernel that filters its dumps does not tell of it."""
 
+import json
+
 import pytest
 
 from netgroupd.engine.transaction import concluded, converge, plan_now
@@ -21,6 +23,10 @@ DARK = "what is not netgroupd's may go with the carrier of links for a moment, a
 
 def above() -> tuple[str, str]:
     return told("ip", "nexthop"), told("ip", "-6", "-br", "address", "show", "dev", "x1", "scope", "global")
+
+
+def is_up(name: str) -> bool:
+    return "UP" in json.loads(told("ip", "-j", "link", "show", "dev", name))[0]["flags"]
 
 
 def given(kernel: Stumbling, made: str) -> None:
@@ -56,3 +62,14 @@ def test_what_is_on_a_vlan_of_others_is_there_again_after_a_refusal(kernel: Stum
 def test_what_follows_the_carrier_below_alone_is_told(kernel: Stumbling, made: str, want: tuple[str, ...]) -> None:
     given(kernel, made)
     assert plan_now(kernel, IN_VRF, kernel.keep(IN_VRF))[0].warnings == want
+
+
+@pytest.mark.parametrize("on", ["d0", "x1"])
+def test_a_vlan_of_others_that_is_down_stays_down(kernel: Stumbling, on: str) -> None:
+    given(kernel, "link d0 name x1 type vlan id 5")
+    ip(f"link add link {on} name x2 type vlan id 6")
+    there_and_back(kernel, IN_VRF, lambda: (above(), is_up("x2")), refused=True)
+    mine = kernel.keep(IN_VRF)
+    plan, _ = plan_now(kernel, IN_VRF, mine)
+    concluded(kernel, plan, mine, converge(kernel, plan, IN_VRF, mine).waiting)
+    assert (is_up("x1"), is_up("x2")) == (True, False)

@@ -338,6 +338,12 @@ def test_bridge_that_was_told_the_usual_mtu_has_it_beside_other_ports(engine_in:
     assert "mtu: 1500" in captured(engine_in, text)
 
 
+@pytest.mark.parametrize("mtu", [1400, 9000])
+def test_bridge_that_has_the_mtu_of_its_ports_still_follows_them(engine_in: EngineIn, mtu: int) -> None:
+    links = f"br: {{kind: bridge, up: true, ports: a}}, a: {{kind: dummy, mtu: {mtu}}}, br.5: {{kind: vlan, up: true}}"
+    assert captured(engine_in, f"links: {{{links}}}").count("mtu: ") == 1
+
+
 def captured(engine_in: EngineIn, text: str) -> str:
     """What is captured where ``text`` was applied: no difference there, and the same text from elsewhere."""
     engine_in("here", text).apply()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel settings that there are not: told where they are written, before anything is done."""
+"""Kernel settings that there are not, told where they are written; and which of those there are somebody changed."""
 
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -94,3 +95,43 @@ def test_settings_of_the_hosts_own_namespace_are_no_measure_of_what_was_changed(
     want = ["net.ipv4.conf.all.arp_ignore: 1", "net.ipv4.conf.default.rp_filter: 1", "net.ipv4.ip_forward: 1"]
     text = engine_in("here", "{}").capture()
     assert [line.strip() for line in text.splitlines() if line.startswith("  net.")] == want
+
+
+OF_THE_HOST = {
+    "net.ipv4.neigh.default.gc_stale_time": ("120", "60"),
+    "net.ipv4.neigh.default.gc_thresh3": ("4096", "1024"),
+    "net.ipv4.tcp_congestion_control": ("reno", "cubic"),
+    "net.ipv4.tcp_rmem": ("4096 87380 33554432", "4096 131072 6291456"),
+}
+
+
+def set_on_the_host(column: int) -> None:
+    settings = [f"{name}={values[column]}" for name, values in OF_THE_HOST.items()]
+    subprocess.run([*ON_THE_HOST, "sysctl", "-qw", *settings], check=True)
+
+
+@pytest.fixture
+def set_host() -> Iterator[None]:
+    """A host whose own namespace was told what those that are made then have of it, and what all share."""
+    set_on_the_host(0)
+    yield
+    set_on_the_host(1)
+
+
+def test_what_a_namespace_had_of_the_hosts_own_nobody_has_changed(
+    engine_in: EngineIn, request: pytest.FixtureRequest
+) -> None:
+    engine_in("here", "{}")
+    here("ip link add d0 type dummy")
+    request.getfixturevalue("set_host")
+    here("ip link add d1 type dummy")
+    assert "sysctl" not in engine_in("here", "{}").capture()
+    subprocess.run([*IN_HERE, "sysctl", "-qw", "net.ipv4.neigh.d0.gc_stale_time=77"], check=True)
+    assert engine_in("here", "{}").capture().count("gc_stale_time: 77") == 1
+
+
+def test_what_the_hosts_own_namespace_was_told_is_captured_there(set_host: None) -> None:
+    program = [*ON_THE_HOST, sys.executable, "-m", "netgroupd.cli.main", "--offline", "capture"]
+    text = subprocess.run(program, check=True, capture_output=True, text=True).stdout
+    for name, (value, _) in OF_THE_HOST.items():
+        assert f"  {name}: {value}\n" in text.replace('"', "")

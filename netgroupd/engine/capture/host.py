@@ -111,11 +111,9 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
     led_to_lo = _is_led_to_lo(actual)
     sizes = least_of_ports(actual)
     for link in actual.of("link").values():
-        attrs = dict(_link(link, actual, usual, names))
+        attrs = dict(_link(link, actual, usual, names, sizes))
         if link.name in macs:
             attrs["mac"] = macs[link.name]
-        if kind_of(link) == "bridge" and link.attrs.get("mtu") == ALONE != sizes.get(link.name, ALONE):
-            attrs["mtu"] = ALONE  # or it would have that of its ports
         for name, texts in (*nested.items(), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]
@@ -138,7 +136,9 @@ _MAIN = {"address": "address", "bridge_vlan": "vid", "vni": "vni"}
 _READY = frozenset({*_NESTED, "vlan_global", "mst", "ethtool", "num_vfs", "vfs", "sysctl", "token"})
 
 
-def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[tuple[str, Value]]:
+def _link(
+    link: Object, actual: State, usual: Usual, names: Mapping[int, str], sizes: Mapping[str, int]
+) -> Iterator[tuple[str, Value]]:
     kind, attrs = kind_of(link), link.attrs
     links = actual.of("link")
     lower = links.get((attrs.get("link"),))
@@ -159,7 +159,7 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
         required = {name: attrs[name] for name in sorted(KINDS[kind].required) if name in attrs}
         chosen = {**required, **differing_from(by_itself, attrs, _OTHERWISE | required.keys())}
         yield from _nested({"up": False, **chosen} if is_held_down(link, lower) else chosen)
-    if attrs.get("mtu") is not None and not _has_mtu_by_itself(link, links, usual):
+    if attrs.get("mtu") is not None and not _has_mtu_by_itself(link, links, usual, sizes):
         yield "mtu", attrs["mtu"]
     if attrs.get("master"):
         yield "master", attrs["master"]
@@ -168,13 +168,15 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
         yield "group", names.get(int(str(group)), group)
 
 
-def _has_mtu_by_itself(link: Object, links: Mapping[Key, Object], usual: Usual) -> bool:
-    """Whether any such link has this MTU: what it sends through says no other one, and its bond the same."""
+def _has_mtu_by_itself(link: Object, links: Mapping[Key, Object], usual: Usual, sizes: Mapping[str, int]) -> bool:
+    """Whether any such link has this MTU: what it sends through says no other one, and its bond or ports the same."""
     mtu, master = link.attrs.get("mtu"), links.get((link.attrs.get("master"),))
     if kind_of(link) == "vxlan" and (dev := links.get((link.attrs.get("dev"),))) and is_outgrown(link, dev):
         return True  # or as much of it as there can be
     if link.attrs.get("dev"):
         return False
+    if kind_of(link) == "bridge":
+        return mtu == sizes.get(link.name, ALONE)  # to tell it that would keep it from growing and shrinking with them
     if master and kind_of(master) in TEAMING:
         return mtu == master.attrs.get("mtu")
     if lower := links.get((link.attrs.get("link"),)):

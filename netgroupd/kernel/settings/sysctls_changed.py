@@ -15,39 +15,26 @@ from netgroupd.kernel.netlink.request import Context
 from netgroupd.kernel.netns import entered, fresh
 from netgroupd.kernel.settings.sysctls import read
 from netgroupd.kernel.settings.sysctls_told import TOLD, advised, told
+from netgroupd.kernel.settings.sysctls_usual import ROOT, is_usual, of_neighbours
 from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Key, Object
 from netgroupd.model.sysctl import OF_ALL
 
-_ROOT = "/proc/sys/net"
-_TOLD = {f"{_ROOT}/{place}": names for place, names in TOLD.items()}
-_OF_LINKS = (*_TOLD, f"{_ROOT}/mpls/conf")
+_TOLD = {f"{ROOT}/{place}": names for place, names in TOLD.items()}
+_OF_LINKS = (*_TOLD, f"{ROOT}/mpls/conf")
 # Secrets that the kernel draws, deeds in the shape of a setting, and what follows from the link.
 _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_seed", "flush", "mtu"})
 # What a router's advertisement gives, which comes again with the next.
 _ADVERTISED = {
-    (f"{_ROOT}/ipv6/conf", "hop_limit"),
+    (f"{ROOT}/ipv6/conf", "hop_limit"),
     *(
-        (f"{_ROOT}/ipv6/neigh", f"{time}{unit}")
+        (f"{ROOT}/ipv6/neigh", f"{time}{unit}")
         for time in ("base_reachable_time", "retrans_time")
         for unit in ("", "_ms")
     ),
-    (f"{_ROOT}/ipv6/neigh", "gc_stale_time"),  # three times the first
+    (f"{ROOT}/ipv6/neigh", "gc_stale_time"),  # three times the first
 }
-
-# What IPv4 has for all links and for those to come, where nobody has said anything; all else is 0.
-_OF_IPV4 = {
-    **dict.fromkeys(("accept_redirects", "send_redirects", "secure_redirects", "shared_media"), "1"),
-    "arp_evict_nocarrier": "1",
-    "igmpv2_unsolicited_report_interval": "10000",
-    "igmpv3_unsolicited_report_interval": "1000",
-}
-_USUAL_OF_IPV4: Mapping[str, Mapping[str, str]] = {
-    f"{_ROOT}/ipv4/conf/all": _OF_IPV4,
-    f"{_ROOT}/ipv4/conf/default": {**_OF_IPV4, "accept_source_route": "1"},
-}
-_FORWARDS = f"{_ROOT}/ipv4/ip_forward"
 
 _LO = Likeness("lo")
 _FEW = 64  # links of which a few files each may be read
@@ -59,20 +46,24 @@ def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[],
     """The settings of a namespace and its links that were changed, where that can be told."""
     try:
         with fresh():
-            usual = {path: _unchanged(path, value) for path, value in _shared()}
+            new = dict(_shared())
             unset, samples = _of_link("default"), _samples(links, connect)
     except PermissionError:  # a confined daemon: nothing can be told
         return []
     with entered(context.netns):
-        found = [_setting(path, value) for path, value in _shared() if usual.get(path, value) != value]
         default, known = _of_link("default"), dict[tuple[int, Likeness], _OfLink]()
+        first = any(map(of_neighbours, default))  # those for links to come are the same for all namespaces
+        there = dict(_shared()).items()
+        found = [_setting(path, now) for path, now in there if not is_usual(path, now, new.get(path), first=first)]
         hears = cache(partial(advised, context))
 
         def otherwise(name: str, own: _OfLink, sample: _OfLink) -> Iterator[tuple[tuple[str, str], str]]:
             for place, value in own.items():
                 by_kind = sample.get(place)
                 expected = default.get(place, value) if by_kind in {None, unset.get(place)} else by_kind
-                if value not in {"", expected} and _is_writable(name, place):
+                # Of neighbours it has what the host's own had for links to come, then or by now.
+                usual = expected if place in default else of_neighbours(place)
+                if value not in {"", expected, usual} and _is_writable(name, place):
                     yield place, value
 
         for link, shared, own in _of_links(context, links.values()):
@@ -117,17 +108,6 @@ def _is_writable(name: str, place: tuple[str, str]) -> bool:
         return False
 
 
-def _unchanged(path: str, value: str) -> str:
-    """What a setting is where nobody has changed it, which has this ``value`` in a new namespace.
-
-    Those of IPv4 for all links and for those to come a new one has of the host's own, as they are by now.
-    """
-    place, _, name = path.rpartition("/")
-    if place in _USUAL_OF_IPV4:
-        return _USUAL_OF_IPV4[place].get(name, "0")
-    return "0" if path == _FORWARDS else value
-
-
 def _setting(path: str, value: str) -> Object:
     return Object("sysctl", (path.removeprefix("/proc/sys/"),), {"value": value})
 
@@ -147,7 +127,7 @@ def _samples(links: Mapping[Key, Object], connect: Callable[[], SampleKernel]) -
         kernel.close()
 
 
-def _shared(directory: str = _ROOT) -> Iterator[tuple[str, str]]:
+def _shared(directory: str = ROOT) -> Iterator[tuple[str, str]]:
     """The settings that belong to no link."""
     with os.scandir(directory) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
