@@ -33,9 +33,7 @@ _PORT = "port."
 # Without a carrier there is no speed to tell.
 UNTOLD = frozenset({"ageing_time", BEHIND, "speed", "duplex"})
 # With 250 or 300 ticks to the second one hundredth is lost on the way there and back.
-_TICKS = frozenset(
-    name for kind in KINDS.values() for rows in (kind.attrs, kind.port) for name, row in rows.items() if row.ticks
-)
+_TICKS = frozenset(name for kind in KINDS.values() for name, row in kind.attrs.items() if row.ticks)
 # The kernel tells what is left of them, and a busy host may ask the time seconds before it does.
 _LIFETIMES = frozenset(name for name, row in CLASSES["address"].attrs.items() if row.type is LIFETIME)
 _LATE_S = 5

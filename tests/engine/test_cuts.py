@@ -196,6 +196,7 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
         pytest.param("", "", "{pref: 9, ipproto: tcp, action: prohibit}", "create rule", id="rule_for_the_protocol"),
         pytest.param("", "", "{pref: 9, ipproto: tcp, dport: 50-59, action: prohibit}", "", id="rule_for_other_ports"),
         pytest.param("", "", "{pref: 9, ipproto: tcp, sport: 22, action: prohibit}", "create rule", id="for_the_port"),
+        pytest.param("", "", "{pref: 9, ipproto: tcp, dport: 60, action: prohibit}", "create rule", id="for_the_peers"),
         pytest.param("", "", "{pref: 9, iif: d0, action: prohibit}", "", id="rule_for_what_comes_in"),
         pytest.param("", "", "{pref: 9, iif: lo, action: prohibit}", "create rule", id="rule_for_what_is_sent"),
         pytest.param("", "", "{pref: 9, oif: d0, action: prohibit}", "", id="rule_for_who_is_bound"),

@@ -6,8 +6,10 @@ import os
 
 import pytest
 
+from netgroupd.engine.record import rejected
 from netgroupd.engine.record.disk import write_json
-from netgroupd.engine.record.generations import Content, Generations
+from netgroupd.engine.record.generations import CUT_OFF, FAILED, ROLLED_BACK, Content, Generations
+from netgroupd.engine.report import Generation
 from netgroupd.errors import KernelError
 from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
@@ -138,3 +140,12 @@ def test_repair_keeps_what_the_generation_knows_of_links_that_others_have_made(d
     assert desk.engine.history()[0].result == "repaired"
     assert not desk.engine.drift().steps
     assert desk.engine.diff().steps == ()
+
+
+@pytest.mark.parametrize(
+    ("result", "how"), [(FAILED, "failed"), (CUT_OFF, "was cut off"), (ROLLED_BACK, "was rolled back")]
+)
+def test_generation_that_the_files_still_ask_for_is_told_by_how_it_went(result: str, how: str) -> None:
+    told = rejected.told(Generation(3, 0.0, result, ""), 2)
+    assert f"generation 3, which {how}: " in told
+    assert told.endswith("brings back generation 2")

@@ -79,6 +79,32 @@ def test_tunnel_that_a_control_plane_fills_is_left_to_it(engine_in: EngineIn) ->
     assert "00:00:00:00:00:00 dst 192.0.2.2" in here("bridge fdb show dev vx1")
 
 
+def test_routes_that_the_kernel_would_refuse_by_now_are_left_out(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for words in (
+        "link add blue up type vrf table 1001",
+        "link add d0 up type dummy",
+        "link add d1 up master blue type dummy",
+        "-6 route add 2001:db8:7::/48 via 2001:db8::9 dev blue table 1001 onlink",  # as networkd does for netplan
+        "-6 nexthop add id 7 via 2001:db8::9 dev blue onlink",
+        "-6 route add 2001:db8:8::/48 via 2001:db8::9 dev d0 onlink",  # whose network is in the VRF alone
+        "-6 route add 2001:db8:9::/48 via fe80::9 dev d1 table 1001 onlink",
+        "route add 10.7.0.0/16 via 10.1.0.9 dev blue table 1001 onlink",
+        "address add 2001:db8::1/64 dev d1 nodad",
+        "address add 10.1.0.1/24 dev d1",
+        "address add fe80::1/64 dev d0 nodad",
+        "-6 route add 2001:db8:6::/48 via 2001:db8::9 dev d1 table 1001 onlink",
+    ):
+        here(f"ip {words}")
+    text = engine_in("here", "{}").capture()
+    (left,) = [line for line in text.splitlines() if line.startswith("# left out")]
+    assert left.partition("by now): ")[2] == "nexthop 7, route 2001:db8:7::/48 table 1001"
+    engine_in("here", text).apply()
+    assert not engine_in("here", text).diff().steps
+    engine_in("there", text).apply()
+    assert here("ip -6 route show table 1001 2001:db8:6::/48", "there")
+
+
 def told(text: str) -> list[str]:
     """Of which tunnels a capture tells forwarding entries."""
     return [line.split()[2].strip('",') for line in text.splitlines() if "dst:" in line]

@@ -15,7 +15,7 @@ from netgroupd.model import CLASSES
 from netgroupd.model.address import plain_address
 from netgroupd.model.mdb import GROUP
 from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS
-from netgroupd.model.route import BEHIND, EXPIRES
+from netgroupd.model.route import BEHIND, EXPIRES, MAIN_TABLE
 from netgroupd.model.rule import MISSING
 from netgroupd.model.state import NOTHING, Key, Object, State, called, records
 from netgroupd.model.token import NONE
@@ -23,6 +23,7 @@ from netgroupd.model.value import NO_MAC, Value, split_prefix
 from netgroupd.plan.absent import network_of, networks_of
 from netgroupd.plan.compare import UNOWNED, UNSAID, kind_of
 from netgroupd.plan.fold import fold_names
+from netgroupd.plan.gateways import Gateways
 from netgroupd.plan.present import title
 from netgroupd.plan.readdressed import is_by_kernel
 from netgroupd.plan.stranded import Stranded
@@ -63,6 +64,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         ],
         "somebody has given them for a time, as DHCP does": passing,
         "they need addresses that are there for a time": [*_by_way_of(passing, actual)] if passing else [],
+        "the kernel would not make them again, for their gateway is on another link by now": [*_led_astray(actual)],
         "the programs that have made them watch over them, as routing daemons do": [
             *watched,
             *_receivers(watched, actual),
@@ -139,6 +141,29 @@ def _by_way_of(passing: Iterable[Object], actual: State) -> Iterator[Object]:
     sources -= {plain_address(key) for key in kept.of("address")}
     for cls in ("route", "nexthop"):
         yield from (obj for obj in actual.of(cls).values() if stranded.why(obj) or obj.attrs.get("src") in sources)
+
+
+def _led_astray(actual: State) -> Iterator[Object]:
+    """The IPv6 routes and nexthops that were made when no address said yet that their gateway is on another link.
+
+    Those of a VRF of netplan and systemd-networkd are by the VRF itself.
+    """
+    gateways = Gateways(actual)
+    for cls in ("route", "nexthop"):
+        for obj in actual.of(cls).values():
+            ways = (way for way in (obj.attrs, *records(obj.attrs, "nexthops")) if way.get("onlink"))
+            if any(_is_elsewhere(str(way.get("via")), str(way.get("dev")), gateways, actual) for way in ways):
+                yield obj
+
+
+def _is_elsewhere(via: str, dev: str, gateways: Gateways, actual: State) -> bool:
+    if ":" not in via or via.startswith("fe80:"):
+        return False
+    link = actual.link(dev)
+    here = (dev, link.attrs.get("master") if link else "")
+    table = next((table for table, vrf in gateways.vrfs.items() if vrf in here), MAIN_TABLE)
+    network = gateways.certain(via, table)
+    return network is not None and dev not in network.links
 
 
 def writable(actual: State) -> tuple[State, list[str]]:
