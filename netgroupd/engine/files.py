@@ -7,11 +7,13 @@ longer to load than to run.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 
 from netgroupd.config import Desired
+from netgroupd.config.known import Known
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import configuration
-from netgroupd.engine.observe import Connection, Links, Mine, known_links, look, look_at_links, rows_for
+from netgroupd.engine.observe import Connection, Links, Mine, look, look_at_links, rows_for
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.record.generations import Generations
 from netgroupd.engine.record.journal import Journal
@@ -72,7 +74,7 @@ class Files:
     def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, Links]:
         """The desired state, and the links that were looked at for it."""
         links = look_at_links(kernel, mine, self._rows)
-        desired = configuration.read(self.paths.config, known_links(kernel, links.state, mine), self._trust)
+        desired = configuration.read(self.paths.config, _known_links(kernel, links.state, mine), self._trust)
         if not configuration.says_anything(desired) and self._had_anything(desired, kernel, mine, links):
             configuration.refuse_nothing(self.paths.config, desired.problems)
         self._rows = rows_for(desired.state)
@@ -164,3 +166,25 @@ class Files:
         if entry and all(each.number != entry.number for each in kept):
             return (entry.generation, *kept)
         return kept
+
+
+class _There:
+    """The names of all links that are there."""
+
+    def __init__(self, kernel: Connection) -> None:
+        self._kernel = kernel
+
+    def __contains__(self, name: object) -> bool:
+        return self._kernel.has_link(str(name))
+
+
+def _known_links(kernel: Connection, links: State, mine: Mine) -> Known:
+    """The links that are there and are not made by netgroupd: looked for when they are spoken of."""
+    is_ours = cache(mine.covers)
+    found = links.of("link").items()
+    made = {str(key[0]) for key, link in found if link.attrs.get("kind") and is_ours(link.attrs.get("group"))}
+
+    def owner(name: str) -> str:
+        return (kernel.names.find(name) or ("",))[0]
+
+    return Known(_There(kernel), ours=made - mine.found, owner=owner, expect=kernel.expect)

@@ -12,7 +12,6 @@ from functools import cache
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
-from netgroupd.config.known import Known
 from netgroupd.engine.record.generations import Borrowed, Content
 from netgroupd.engine.spoken import Spoken, spoken_of
 from netgroupd.kernel.features import Features
@@ -220,28 +219,6 @@ def look_at_links(kernel: Connection, mine: Mine, rows: frozenset[str] | None) -
 def rows_for(wanted: State) -> frozenset[str]:
     """The attributes of links that show whether anything is to be done for ``wanted``."""
     return spoken_of(wanted).rows | _STRUCTURE
-
-
-class _There:
-    """The names of all links that are there."""
-
-    def __init__(self, kernel: Connection) -> None:
-        self._kernel = kernel
-
-    def __contains__(self, name: object) -> bool:
-        return self._kernel.has_link(str(name))
-
-
-def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
-    """The links that are there and are not made by netgroupd: looked for when they are spoken of."""
-    is_ours = cache(mine.covers)
-    found = links.of("link").items()
-    made = {str(key[0]) for key, link in found if link.attrs.get("kind") and is_ours(link.attrs.get("group"))}
-
-    def owner(name: str) -> str:
-        return (kernel.names.find(name) or ("",))[0]
-
-    return Known(_There(kernel), ours=made - mine.found, owner=owner, expect=kernel.expect)
 
 
 def look(

@@ -3,6 +3,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Set
 
+from netgroupd.kernel.links.seen import Seen
 from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.theirs import Going, Theirs
@@ -44,6 +45,16 @@ class FakeCards:
     def theirs(self, names: Iterable[str], going: Going) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()
+
+    def expect(self, names: int) -> None:
+        """No name takes long to find here."""
+
+    def remember(self, seen: Seen) -> None:
+        """Nor does any link."""
+
+    def routes_around(self, address: str, table: int) -> list[Object]:
+        """Nobody else has any routes here."""
+        return []
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """Links have nothing here that nobody gave them."""

@@ -16,7 +16,6 @@ from netgroupd.kernel.fake.links import mtu_of, refuses, remembered
 from netgroupd.kernel.fake.settings import lacks_ipv6, write
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.layer3.ways import Route
-from netgroupd.kernel.links.seen import Seen
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.batch import Refused, ends
 from netgroupd.kernel.netlink.request import Away, Selection
@@ -75,15 +74,9 @@ class FakeKernel(FakeCards):
     def close(self) -> None:
         """Nothing is held."""
 
-    def remember(self, seen: Seen) -> None:
-        """Nothing here takes long to read."""
-
     def has_link(self, name: str) -> bool:
         """Whether there is a link of that name."""
         return (name,) in self.state.of("link")
-
-    def expect(self, names: int) -> None:
-        """Nothing here takes long to find."""
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """Every setting there is was made by somebody."""
@@ -102,9 +95,6 @@ class FakeKernel(FakeCards):
         if within := vrf or mark:
             return self.ways.get(f"{within} {address}")
         return self.ways.get(f"{source} {address}") or self.ways.get(address)
-
-    def routes_around(self, _address: str, _table: int) -> list[Object]:
-        return []  # of whoever, of which there are none here
 
     def links_with(self, address: str) -> frozenset[str]:
         """The links that have an address."""
