@@ -26,7 +26,7 @@ class Known:
         self._places = places
         self._ours = ours
         self._owner = owner
-        self.expect = expect
+        self._expect = expect
         self._owners: dict[str, str] = {}
         self.asked: dict[str, bool] = {}
 
@@ -36,6 +36,10 @@ class Known:
         if found is None:
             found = self.asked[word] = self._is_there(word)
         return found
+
+    def expect(self, names: Set[str]) -> None:
+        """Hear which names will be looked for, so that those of very many are not found one by one."""
+        self._expect(len(names - self._ours - self.asked.keys()))
 
     def _is_there(self, name: str) -> bool:
         if name in self._ours:
