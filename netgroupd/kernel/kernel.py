@@ -12,7 +12,6 @@ from netgroupd.kernel import carrier, grace
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.layer2 import learned
 from netgroupd.kernel.layer3 import addresses, sources
-from netgroupd.kernel.layer3.routes_around import routes_around
 from netgroupd.kernel.layer3.routes_beside import beside
 from netgroupd.kernel.layer3.rules_beside import Standing, deletes_rule
 from netgroupd.kernel.layer3.secondaries import Secondaries
@@ -222,6 +221,8 @@ class Kernel:
 
     def routes_around(self, address: str, table: int) -> list[Object]:
         """The routes of a table, whoever has made them, to networks that hold an address."""
+        from netgroupd.kernel.layer3.routes_around import routes_around  # noqa: PLC0415  # seldom a route in use goes
+
         return routes_around(self._context, address, table)
 
     def port_behind(self, bridge: str, mac: str, vlan: int) -> str:

@@ -173,7 +173,8 @@ class Detours:
         link, encap = self._link_of(hop, way.vrf), hop.get("encap")
         wrapped = isinstance(encap, Mapping) and encap.get("type") not in _AS_IT_IS
         # Another neighbour on the same link need not know the way, nor any answer for who is behind the gateway.
-        strange = link == way.link and str(hop.get("via") or "") != way.route.gateway
+        gateway = way.route.gateway
+        strange = bool(gateway) and link == way.link and hop.get("via") != gateway
         return bool(hop.get("blackhole")) or wrapped or strange or link not in ("", way.link)
 
     def _hops(self, way: Attrs) -> Iterator[Attrs]:
