@@ -37,11 +37,11 @@ _OF_NEIGHBOURS = {
     "interval_probe_time_ms": "5000",
     "proxy_delay": "80",
     "proxy_qlen": "64",
-    "retrans_time": "100",
     "retrans_time_ms": "1000",
 }
+# Of IPv6 ``retrans_time`` is in ticks of the kernel, and says nothing.
 _USUAL_OF_NEIGHBOURS: Mapping[str, Mapping[str, str]] = {
-    f"{ROOT}/ipv4/neigh": {**_OF_NEIGHBOURS, "locktime": "100"},
+    f"{ROOT}/ipv4/neigh": {**_OF_NEIGHBOURS, "locktime": "100", "retrans_time": "100"},
     f"{ROOT}/ipv6/neigh": {**_OF_NEIGHBOURS, "locktime": "0"},
 }
 # Two sizes, and the most that the third can be: it is less with little memory.
