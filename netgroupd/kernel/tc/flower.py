@@ -85,7 +85,10 @@ def _is_same(values: Sequence[Value]) -> bool:
 
 def _columns(matches: Sequence[Match]) -> dict[str, list[Value]] | None:
     """By name the values of matches that have the same names in the same order; None of others."""
-    width, pairs = len(matches[0]), list(chain.from_iterable(matches))
+    width = len(matches[0])
+    if width == 1:
+        return _column(matches)
+    pairs = list(chain.from_iterable(matches))
     if len(pairs) != width * len(matches):
         return None
     said: dict[str, list[Value]] = {}
@@ -97,6 +100,16 @@ def _columns(matches: Sequence[Match]) -> dict[str, list[Value]] | None:
         if len(said[name]) < len(column):
             return None
     return said
+
+
+def _column(matches: Sequence[Match]) -> dict[str, list[Value]] | None:
+    """The same where the first has one name alone, as most that come by the thousand."""
+    name = matches[0][0][0]
+    try:
+        values = [value for ((other, value),) in matches if other == name]
+    except ValueError:
+        return None
+    return {name: values} if len(values) == len(matches) else None
 
 
 def _of_one_mask(name: str, values: Sequence[Value]) -> bool:
