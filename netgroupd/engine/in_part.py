@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from netgroupd.engine.living_ways import made_in_part
 from netgroupd.engine.observe import Connection, Mine, look
+from netgroupd.engine.passing_ways import made_on_passing_ways
 from netgroupd.engine.refusals import StepsError, error_of
 from netgroupd.engine.transaction import Progress, Reached, converge, plan_now
 from netgroupd.errors import ConfigError, KernelError, NetgroupError, Refusal, VerifyError
@@ -57,7 +58,9 @@ def come_near(
         try:
             return converge(kernel, plan, left, mine, progress, again=again), left, told
         except StepsError as error:
-            found = made_in_part(kernel, error.refused)
+            # What goes back was there before, and stays without what it takes to make it.
+            refused = made_on_passing_ways(kernel, error.refused) if again else error.refused
+            found = made_in_part(kernel, refused)
             left = left.copied()
             for obj in found.made:
                 left.add(obj)

@@ -56,6 +56,9 @@ def test_what_led_by_a_dead_way_too_leads_by_the_others(engine_in: EngineIn, dyi
     engine.apply(confirm_s=0.0)
     here(f"ip {dying}")
     told = said(engine)
+    if leading is NEXTHOPS and "flush" in dying:  # the kernel keeps such a nexthop
+        assert ways() == [["wa", "wb", "wc"], []]
+        return
     assert ways() == [["wa", "wc"], ["wa", "wc"] if leading is WAYS else []]
     assert ("route 10.2.0.0/16" if leading is WAYS else "nexthop 2") in told
 
@@ -78,6 +81,6 @@ def test_what_others_led_by_a_dead_way_too_leads_by_the_others(engine_in: Engine
     assert ways() == [[], []]
     here("ip address delete 10.6.0.1/24 dev wb")
     told = said(engine)
-    assert ways() == [["wa", "wc", "wa"], []]
+    assert ways() == [["wa", "wc", "wa", "wb"], []]  # a nexthop the kernel keeps where its network goes
     assert "not netgroupd's could not be given back: " in told
     assert "route 10.2.0.0/16 via 10.6.0.9 dev wb: Nexthop has invalid gateway" in told
