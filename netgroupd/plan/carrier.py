@@ -28,6 +28,16 @@ def goes_with_carrier(neighbour: Object) -> bool:
     return neighbour.attrs.get("state") == "noarp" or bool(neighbour.attrs.get("managed"))
 
 
+def told_in_the_dark(steps: Iterable[Step]) -> set[str]:
+    """The links that are told something by steps about links while they are up and have no carrier.
+
+    The kernel looks at a link that it is told nearly anything of, and has one without a carrier forget its neighbours
+    again.
+    """
+    changed = ((step.object.name, step.before.attrs) for step in steps if step.op is Op.CHANGE and step.before)
+    return {name for name, have in changed if have.get("up") and have.get("carrier") is False}
+
+
 def shaken_by(steps: Iterable[Step]) -> set[str]:
     """The links that are deleted or go down, or change their master or network namespace, by steps about links."""
     return {

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.model.address import LEAST_MTU
+from netgroupd.model.kinds.bond import told_before
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.bridge_vlan import SNOOPING, apart, bridge_in
@@ -277,6 +278,7 @@ class _Cut:
             any(attrs.get(name) in self.made for name in NAMES_ANOTHER)
             or is_still_small(attrs.get("dev"), self.left, self.haves),
             follows(attrs, have),
+            told_before(attrs, have.attrs) if "mode" in attrs and kind_of(have) == "bond" else frozenset(),
             kind_of(have) == "vxlan" and "dev" in attrs and have.attrs.get("dev") in self.doomed,
         )
         told = (id(attrs), manner)  # links that are told the same share the mapping that says it

@@ -42,6 +42,7 @@ class Manner(NamedTuple):
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
     waits: bool  # for a link that it names and that is to be made, or to be larger
     follows: bool  # the spanning tree group of a bridge, from the rest
+    before: frozenset[str]  # what a bond can be told only in the mode that it leaves
     led_away: bool  # from a link that goes, and would take it along
 
 
@@ -104,6 +105,8 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
         yield "move links", {"netns": left.pop("netns")}
     if manner.nameless and "mac" in left:
         yield "change links", {"mac": left.pop("mac")}
+    if manner.before:
+        yield "change links", {name: left.pop(name) for name in sorted(manner.before)}
     if left:
         yield "change links", left
     if "master" in said and (said["master"] or not manner.early):

@@ -5,7 +5,7 @@ import pytest
 
 from netgroupd.engine.transaction import concluded, converge, plan_now
 from tests.engine.universe import state_of
-from tests.vm.stumbling import Stumbling, become, ip, there_and_back, told
+from tests.vm.stumbling import Stumbling, become, ip, refused_and_back, there_and_back, told
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.vm("stock")
@@ -100,3 +100,56 @@ def test_what_is_above_what_goes_down_is_told(kernel: Stumbling) -> None:
     assert LOST.replace("nexthops (1)", "nexthops (2)").replace("br0, v5", "br[0-1], v5") == plan.warnings[0]
     become(kernel, state_of(DOWN + above))
     eventually(lambda: not nexthops())
+
+
+_DARK = """
+links:
+  br0: {kind: bridge, up: true, addresses: [10.0.0.5/24, 'fd00::5/64'], %s}
+  p0: {kind: dummy, up: true, alias: '%s'}
+"""
+_OURS = """neighbours: [{ip: 10.0.0.8, lladdr: '02:00:00:00:00:08', state: noarp},
+    {ip: 'fd00::8', lladdr: '02:00:00:00:00:08', state: noarp}]"""
+
+
+def neighbours() -> list[str]:
+    return sorted(
+        line
+        for line in told("ip", "neighbour", "show", "nud", "noarp").splitlines()
+        if "::8 " in line or "0.8 " in line
+    )
+
+
+def dark(kernel: Stumbling) -> None:
+    """A bridge without a carrier: a port has left."""
+    become(kernel, state_of(_DARK % ("", "a")), at_once=False)
+    ip("link set p0 master br0")
+    ip("link set p0 nomaster")
+    eventually(lambda: "state DOWN" in told("ip", "link", "show", "br0"))
+
+
+@pytest.mark.parametrize("then", ["ageing_time: 10000", "alias: b"])
+def test_link_without_a_carrier_that_is_told_anything_forgets_none_of_ours(kernel: Stumbling, then: str) -> None:
+    dark(kernel)
+    become(kernel, state_of(_DARK % (_OURS, "b")), at_once=False)
+    assert len(before := neighbours()) == 2
+    for at in (0, 1):  # one of the two is the bridge's
+        kernel.stumbles_at = at
+        refused_and_back(kernel, state_of(_DARK % (f"{then}, {_OURS}", "c")))
+        assert neighbours() == before
+    become(kernel, state_of(_DARK % (f"{then}, {_OURS}", "c")), at_once=False)
+    assert neighbours() == before
+
+
+@pytest.mark.parametrize("then", ["ageing_time: 10000", "alias: b"])
+def test_link_without_a_carrier_that_is_told_anything_forgets_none_of_others(kernel: Stumbling, then: str) -> None:
+    dark(kernel)
+    ip("neighbour add 10.0.0.8 lladdr 02:00:00:00:00:08 nud noarp dev br0")
+    ip("neighbour add fd00::8 lladdr 02:00:00:00:00:08 nud noarp dev br0")
+    goal = state_of(_DARK % (then, "c"))
+    before, mine = neighbours(), kernel.keep(goal)
+    there_and_back(kernel, goal, neighbours, refused=True)
+    plan, _ = plan_now(kernel, goal, mine)
+    assert plan.warnings == (f"{_GOES} for a moment, and is given back: neighbours (2) on br0",)
+    reached = converge(kernel, plan, goal, mine)
+    assert concluded(kernel, plan, mine, reached.waiting).warnings == plan.warnings
+    assert neighbours() == before

@@ -176,7 +176,7 @@ class Return:
         whole = {**have.attrs, **(want.attrs if want else {}), **attrs}
         others: list[str] = []
         if whole.get("kind") == "bond":
-            others += unfit(whole)
+            others += unfit(whole, have.attrs)
         master = have.attrs.get("master")
         named = want is not None and "master" in {**want.attrs, **attrs}
         leaves = not named and self._owned.names_port(master, have.name)

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 
 from netgroupd.engine.kept.inherited import flags_of_lower
 from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.model.attr import Change
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
+from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS, told_before
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.route import family_of
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import NO_MAC, Value
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import hardest, kind_of
 
 # Reported of links, and refused where the link's driver has no say in them or at all.
 _REPORTED: Mapping[str, tuple[Value, ...]] = {
@@ -42,7 +43,7 @@ def told(
     master = links.get((link.attrs.get("master"),))
     if _CARRIER in was and (kind_of(link) != (now.get("kind") or "") or was[_CARRIER] == now.get(_CARRIER)):
         del was[_CARRIER]  # few kinds can be told
-    refused = frozenset(_refused(was, link, master, links.get((link.attrs.get("dev"),))))
+    refused = frozenset(_refused(was, now, link, master, links.get((link.attrs.get("dev"),))))
     by_itself = usual.get(Likeness.of(link, master), NOTHING)
     kind = KINDS.get(kind_of(link))
     kept = _CORE | (kind.required if kind else frozenset()) | flags_of_lower(kind_of(link))
@@ -55,17 +56,20 @@ def told(
     return found, refused
 
 
-def unfit(bond: Mapping[str, Value]) -> Iterator[str]:
-    """What is reported of a bond, and refused in its mode or where it does not look at carriers."""
-    yield from (name for name, modes in MODES_OF.items() if bond.get("mode") not in modes)
+def unfit(bond: Attrs, now: Attrs) -> Iterator[str]:
+    """What is reported of a bond, and refused in its mode and that of ``now``, or where it looks at no carriers."""
+    changed = {name: value for name, value in bond.items() if now.get(name) != value}
+    stays = now.get("kind") == "bond" and hardest(Object("link", (), now), changed, now)[0] is not Change.RECREATE
+    before = told_before(bond, now) if stays else ()
+    yield from (name for name, modes in MODES_OF.items() if bond.get("mode") not in modes and name not in before)
     if not bond.get("miimon"):
         yield from WITH_CARRIERS
 
 
-def _refused(was: Attrs, link: Object, master: Object | None, dev: Object | None) -> Iterator[str]:
+def _refused(was: Attrs, now: Attrs, link: Object, master: Object | None, dev: Object | None) -> Iterator[str]:
     """What is reported of a link, and cannot be told."""
     if kind_of(link) == "bond":
-        yield from unfit(was)
+        yield from unfit(was, now)
     if master and kind_of(master) == "bond":
         mode = str(master.attrs.get("mode"))
         yield from (name for name, modes in PORT_MODES_OF.items() if mode not in modes)

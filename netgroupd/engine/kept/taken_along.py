@@ -9,7 +9,7 @@ from netgroupd.model.beside import MACVLANS
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
-from netgroupd.plan.carrier import losing_carrier, shaken_by
+from netgroupd.plan.carrier import goes_with_carrier, losing_carrier, shaken_by, told_in_the_dark
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.default_vlan import DEFAULT, moved
 from netgroupd.plan.fate import (
@@ -76,7 +76,7 @@ def taken_along(steps: Iterable[Step], actual: State) -> Iterator[tuple[str, Key
     yield from (rule[:2] for rule in inside(_deleted(rules), actual.of("filter").values()))
     # One that is said again comes behind those that stay, and all that were behind it then behind that.
     yield from (rule[:2] for rule in behind((step.object for step in rules if step.before), actual))
-    for rows in (_of_vlans, _by_nexthops, _on_qdiscs, _on_links):
+    for rows in (_of_vlans, _by_carriers, _by_nexthops, _on_qdiscs, _on_links):
         for classes, goes, is_taken in rows(about, shaken, actual):
             for cls in classes if goes else ():
                 yield from ((cls, key) for key, obj in actual.of(cls).items() if is_taken(obj))
@@ -136,6 +136,15 @@ def _places(vlan: Object, actual: State) -> tuple[str, Key]:
     """The bridge of a VLAN, and the VLAN there."""
     bridge = bridge_of(vlan, actual)
     return bridge, (bridge, vlan.key[1])
+
+
+def _by_carriers(about: _About, shaken: set[str], actual: State) -> Iterator[_Row]:
+    """The neighbours that do not age on links that may lose their carrier, or are told something without one."""
+    lossy = {obj.name for obj in actual.of("neighbour").values() if goes_with_carrier(obj)} if about["link"] else set()
+    if not lossy:
+        return
+    dark = lossy.intersection((*losing_carrier(shaken, actual.of("link")), *told_in_the_dark(about["link"])))
+    yield ("neighbour",), dark, lambda obj: obj.name in dark and goes_with_carrier(obj)
 
 
 def _by_nexthops(about: _About, shaken: set[str], actual: State) -> Iterator[_Row]:

@@ -17,7 +17,7 @@ from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Object, State
-from netgroupd.plan.carrier import losing_carrier, shaken_by, without_a_port
+from netgroupd.plan.carrier import losing_carrier, shaken_by, told_in_the_dark, without_a_port
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
 from netgroupd.plan.fold import few_of
@@ -106,13 +106,14 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
 def _with_carriers(kernel: Connection, plan: Plan, goal: State, actual: State) -> Loss:
     """What others lose on links that stay, and have no port any more that has a carrier, or stand above such."""
     down = plan.gone | plan.cycled
-    shaken = down | shaken_by(step for step in singles(plan.steps) if step.object.cls == "link")
-    names = {*losing_carrier(shaken, actual.of("link"))} - down
+    steps = [step for step in singles(plan.steps) if step.object.cls == "link"]
+    shaken, told = down | shaken_by(steps), told_in_the_dark(steps)
+    names = told.union(losing_carrier(shaken, actual.of("link"))) - down
     when = "may go with the carrier of links"
     if _of_some(kernel, names, Along.CARRIER, goal) == Theirs():  # as mostly, and all links need not be looked through
         return Loss(Theirs(), (), when)
     dark, for_good = without_a_port(plan, shaken, goal, actual)
-    lost = _of_some(kernel, dark & names, Along.CARRIER, goal)
+    lost = _of_some(kernel, (dark | told) & names, Along.CARRIER, goal)
     return Loss(lost, on_passing(lost.objects, frozenset(names - for_good), frozenset(names), goal, actual), when)
 
 

@@ -33,10 +33,28 @@ WITH_CARRIERS = ("updelay", "downdelay", "peer_notify_delay")
 """The options that go with looking at carriers."""
 
 
+_WITH_MODE = frozenset(
+    {"active_slave", "primary", "arp_interval", "arp_validate"}
+)  # which it loses with its ports, or it
+
+
 def of_its_mode(bond: Mapping[str, Value]) -> dict[str, Value]:
     """``bond`` without the options of other modes, which the kernel keeps from when it was in one of these."""
     mode = str(bond.get("mode"))
     return {name: value for name, value in bond.items() if mode in MODES_OF.get(name, (mode,))}
+
+
+def told_before(bond: Mapping[str, Value], now: Mapping[str, Value]) -> frozenset[str]:
+    """The options of other modes than its own that ``bond`` can be told while it is in the one that it has ``now``.
+
+    The kernel keeps them, until it is in a mode that has them again.
+    """
+    mode, left = bond.get("mode", now.get("mode")), now.get("mode")
+    return frozenset(
+        name
+        for name, modes in MODES_OF.items()
+        if bond.get(name) is not None and name not in _WITH_MODE and left in modes and mode not in modes
+    )
 
 
 def follows(mode: Value, bond: Mapping[str, Value]) -> dict[str, Value]:
