@@ -32,10 +32,8 @@ LOOK_BY_THEMSELVES = frozenset((*_LACP, *_LEARNING))
 WITH_CARRIERS = ("updelay", "downdelay", "peer_notify_delay")
 """The options that go with looking at carriers."""
 
-
-_WITH_MODE = frozenset(
-    {"active_slave", "primary", "arp_interval", "arp_validate"}
-)  # which it loses with its ports, or it
+# What a bond does not keep when it goes to a mode that has it not.
+_WITH_MODE = frozenset({"active_slave", "primary", "arp_interval", "arp_validate"})
 
 
 def of_its_mode(bond: Mapping[str, Value]) -> dict[str, Value]:
