@@ -210,6 +210,12 @@ CASES = {
         _TUNNEL, f"links: {{x: {{kind: vxlan, id: 5, fdb: [{{mac: '{_OTHER_MAC}', where: self, dst: 192.0.2.2}}]}}}}",
         False,
     ),
+    "rule_for_the_usual_ttl_of_what_leaves": Case(
+        _DIRECT, "tc: {eth1: {egress: [{pref: 9, protocol: ip, flower: {ip_ttl: 64}, action: drop}]}}", True
+    ),
+    "said_to_be_for_others_on_its_way_out": Case(
+        _DIRECT, "tc: {eth1: {egress: [{pref: 9, matchall: {}, action: {skbedit: {ptype: otherhost}}}]}}", False
+    ),
     "unprotected": Case(_secured(), "links: {sec0: {kind: macsec, link: eth1, protect: false}}", True),
     "unencrypted": Case(_secured(), "links: {sec0: {kind: macsec, link: eth1, encrypt: false}}", False),
     "interlink_of_a_ring": Case(_SIDE, _RING % ("true", "false"), True, _RING % ("true", "true")),
