@@ -220,6 +220,13 @@ def split_prefix(text: str) -> tuple[bytes, int]:
     return payload, int(length)
 
 
+def holds(network: str, address: bytes) -> bool:
+    """Whether a network has an address, which is as the kernel holds it."""
+    first, length = split_prefix(network)
+    apart = int.from_bytes(first, "big") ^ int.from_bytes(address, "big")
+    return len(first) == len(address) and apart >> (len(first) * 8 - length) == 0
+
+
 def prefix(*, network: bool) -> Type:
     """An address with its length; as a ``network`` the host bits must be zero."""
     expected = "a network like 10.0.0.0/8" if network else "an address like 10.0.0.1/24"

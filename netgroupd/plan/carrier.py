@@ -47,6 +47,11 @@ def shaken_by(steps: Iterable[Step]) -> set[str]:
     }
 
 
+def in_the_dark(shaken: Set[str], steps: Iterable[Step], links: Mapping[Key, Object]) -> set[str]:
+    """The links that may lose their carrier by others that are ``shaken``, or are told something without one."""
+    return told_in_the_dark(steps).union(losing_carrier(shaken, links))
+
+
 def losing_carrier(shaken: Set[str], links: Mapping[Key, Object]) -> Iterator[str]:
     """The masters of ``shaken`` links, the other ends of their cables, and what is above: from below."""
     if not shaken:
@@ -57,17 +62,21 @@ def losing_carrier(shaken: Set[str], links: Mapping[Key, Object]) -> Iterator[st
     yield from (name for name, _ in followers(masters | shaken, links, masters=_BY_PORTS))
 
 
-def without_a_port(plan: Plan, shaken: Set[str], goal: State, actual: State) -> tuple[set[str], set[str]]:
-    """The links that have no carrier when those that are ``shaken`` are away, and of these the ones that get none."""
-    links, wanted = actual.of("link"), goal.of("link")
-    down = plan.gone | plan.cycled
+def without_a_port(down: Set[str], shaken: Set[str], links: Mapping[Key, Object]) -> set[str]:
+    """The links that have no carrier when those that are ``shaken`` are away; those that are ``down`` have none."""
     staying = {key: link for key, link in links.items() if link.name not in shaken}
     left = {str(links[name,].attrs.get("master")) for name in shaken if (name,) in links}
-    dark = _unlit(down, left, links, staying)
+    return _unlit(down, left, links, staying)
+
+
+def without_a_port_for_good(dark: set[str], plan: Plan, goal: State, actual: State) -> set[str]:
+    """Those of ``dark`` links that have no carrier in the end either."""
+    links, wanted = actual.of("link"), goal.of("link")
     keys = {*wanted, *(key for key in links if key[0] not in plan.gone)}
     final = {key: Object("link", key, in_the_end(key[0], wanted, links)) for key in keys}
+    down = plan.gone | plan.cycled
     lost = {name for name in down if (name,) not in final or final[name,].attrs.get("up") is False}
-    return dark, dark & _unlit(lost, dark, final, final)
+    return dark & _unlit(lost, dark, final, final)
 
 
 def _unlit(down: Set[str], left: Iterable[str], links: Mapping[Key, Object], staying: Mapping[Key, Object]) -> set[str]:

@@ -48,6 +48,8 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
     ("a_mark", "", "{pref: 9, fw: {mark: 7}, action: drop}", False),
     ("basic_of_all", "", "{pref: 9, basic: {}, action: drop}", True),
     ("basic_of_some", "", "{pref: 9, basic: {match: 'cmp(u8 at 9 layer network eq 17)'}, action: drop}", False),
+    ("passed_by_the_usual_tos", "", f"{{pref: 9, flower: {{}}, protocol: arp}}, "
+     f"{{pref: 10, protocol: ip, flower: {{ip_tos: 0}}}}, {DROP_ALL}", False),
     ("passed_before", "", f"{{pref: 9, matchall: {{}}, action: pass}}, {DROP_ALL}", False),
     ("passed_behind", "", f"{DROP_ALL}, {{pref: 99, matchall: {{}}, action: pass}}", True),
     ("dropped_already", DROP_ALL, f"{{pref: 9, protocol: ip, flower: {{{FROM_PEER}}}, action: drop}}", False),
@@ -90,6 +92,16 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
      True),
     ("policed", "", "{pref: 9, matchall: {}, action: {police: {rate: 1mbit, burst: 10k, control: drop}}}", False),
     ("policed_by_size", "", "{pref: 9, matchall: {}, action: {police: {mtu: 20, control: drop}}}", True),
+    ("policed_to_less_than_a_segment", "", "{pref: 9, matchall: {}, action: {police: {mtu: 73, control: drop}}}", True),
+    ("policed_to_a_segment", "", "{pref: 9, matchall: {}, action: {police: {mtu: 74, control: drop}}}", False),
+    ("policed_to_one_packet_a_second", "", "{pref: 9, matchall: {}, action: "
+     "{police: {pkts_rate: 1, pkts_burst: 1, control: drop}}}", True),
+    ("for_another_host", "", "{pref: 9, matchall: {}, action: {skbedit: {ptype: otherhost}}}", True),
+    ("for_all", "", "{pref: 9, matchall: {}, action: {skbedit: {ptype: broadcast}}}", True),
+    ("for_this_host", "", "{pref: 9, matchall: {}, action: {skbedit: {ptype: host}}}", False),
+    ("tagged", "", "{pref: 9, matchall: {}, action: {vlan: {do: push, id: 5}}}", True),
+    ("tagged_and_not", "", "{pref: 9, matchall: {}, action: [{vlan: {do: push, id: 5}}, {vlan: {do: pop}}]}", False),
+    ("labelled", "", "{pref: 9, matchall: {}, action: {mpls: {do: push, label: 5}}}", True),
     ("policed_by_next_to_no_rate", "", "{pref: 9, matchall: {}, action: "
      "{police: {rate: 8bit, burst: 50, control: drop}}}", True),
     ("policed_to_no_packet", "", "{pref: 9, matchall: {}, action: "
@@ -100,6 +112,24 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
     ("always_by_chance", "", "{pref: 9, matchall: {}, action: {gact: {control: pass, random: determ drop 1}}}", True),
     ("rewritten_and_asked_again", "", "{pref: 9, matchall: {}, action: [{vlan: {do: pop}}, reclassify]}", False),
 ]  # fmt: skip
+OF_SESSION += [
+    (name, "", f"{{pref: 9, protocol: ip, {match}, action: drop}}", cut)
+    for name, match, cut in (
+        ("basic_of_tcp", "basic: {match: 'cmp(u8 at 9 layer network eq 6)'}", True),
+        ("basic_of_most_protocols", "basic: {match: 'cmp(u8 at 9 layer network lt 17)'}", True),
+        ("basic_of_what_is_not_udp", "basic: {match: 'not cmp(u8 at 9 layer network eq 17)'}", True),
+        ("basic_of_its_peer", "basic: {match: 'u32(0x0a090007/0xffffffff at 12)'}", True),
+        ("basic_of_another", "basic: {match: 'u32(0x0a090008/0xffffffff at 12)'}", False),
+        ("basic_of_a_mark", "basic: {match: 'cmp(u8 at 9 layer network eq 6) and meta(fwmark eq 5)'}", False),
+        ("basic_of_either", "basic: {match: 'meta(fwmark eq 5) or (cmp(u8 at 9 layer network eq 6))'}", True),
+        ("usual_tos", "flower: {ip_tos: 0}", True),
+        ("usual_tos_by_its_mask", "flower: {ip_tos: 0/0xfc}", True),
+        ("another_tos", "flower: {ip_tos: 16}", False),
+        ("u32_of_the_usual_tos", "u32: {match: {ip tos: 0}}", True),
+        ("any_ttl", "flower: {ip_ttl: 0/0}", True),
+        ("ttl_of_whoever_is_there", "flower: {ip_ttl: 64}", False),
+    )
+]
 
 
 def tree(said: str, classes: str = "", filters: str = "") -> str:
@@ -119,6 +149,9 @@ TREES = [
     ("loss_of_all_that_is_not_marked", tree("{kind: netem, loss: 100, ecn: true}"), True),
     ("loss_in_either_state", tree("{kind: netem, loss_gemodel: [100, 0, 100, 100]}"), True),
     ("loss_in_one_state", tree("{kind: netem, loss_gemodel: [50, 50, 100, 0]}"), False),
+    ("all_late", tree("{kind: netem, delay: 100s}"), True),
+    ("all_late_as_by_satellite", tree("{kind: netem, delay: 1s}"), False),
+    ("some_late", tree("{kind: netem, delay: 4s, jitter: 2s}"), False),
     ("all_spoilt", tree("{kind: netem, corrupt: 100}"), True),
     ("next_to_no_rate_of_netem", tree("{kind: netem, rate: 8bit}"), True),
     ("next_to_no_rate_of_tbf", tree("{kind: tbf, rate: 8bit, burst: 100, limit: 10k}"), True),
@@ -132,6 +165,7 @@ TREES = [
     ("room_for_one", tree("{kind: pfifo, limit: 1}"), False),
     ("no_room_for_bytes", tree("{kind: bfifo, limit: 10}"), True),
     ("no_burst", tree("{kind: tbf, rate: 1mbit, burst: 20, limit: 10k}"), True),
+    ("burst_below_a_segment", tree("{kind: tbf, rate: 1mbit, burst: 73, limit: 10k}"), True),
     ("burst", tree("{kind: tbf, rate: 1mbit, burst: 10k, limit: 10k}"), False),
     ("hfsc_without_default", tree(HFSC % "", CURVED), True),
     ("hfsc_with_default", tree(HFSC % ", default: '1:10'", CURVED), False),

@@ -47,7 +47,12 @@ SECOND = f"{{public_key: '{TWO}', allowed_ips: [10.8.0.0/16]}}"
         pytest.param(f"peers: [{FIRST}]", False, id="without_the_peer_of_others"),
         pytest.param(f"peers: [{FIRST.replace('10.9.0.0', '10.0.0.0').replace('/16', '/8')}]", False, id="wider"),
         pytest.param(f"peers: [{FIRST[:-1]}, persistent_keepalive: 25}}, {SECOND}]", False, id="keepalive"),
-        pytest.param("listen_port: 51821", False, id="port_which_the_peer_learns"),
+        pytest.param("listen_port: 51821", True, id="port"),
+        pytest.param(
+            f"listen_port: 51821, peers: [{FIRST[:-1]}, persistent_keepalive: 25}}, {SECOND}]",
+            False,
+            id="port_which_the_peer_learns",
+        ),
     ],
 )
 def test_wireguard_keeps_the_peer_that_holds_the_other_end(desk: Desk, said: str, cut: bool) -> None:

@@ -48,6 +48,15 @@ _TUNNEL = f"""\
 -n there address add {PEER}/8 dev x
 -n here link set x up
 -n there link set x up"""
+# What comes for an address of one link is answered by another.
+_APART = f"""\
+-n here link add eth2 up type veth peer name eth2 netns there
+-n there link set eth2 up
+-n here address add {LOCAL}/24 dev eth2
+-n there address add 10.0.0.1/24 dev eth2
+-n there address add {PEER}/32 dev lo
+-n there link set lo up
+-n here route add {PEER}/32 via 192.0.2.2"""
 _KEY = "00112233445566778899aabbccddeeff"
 
 
@@ -168,6 +177,32 @@ CASES = {
         _OTHER_END + f"\n-n here route add {PEER}/32 dev eth1", _here(f"{LOCAL}/32", "eth1")
         + "\nsysctl: {net.ipv4.conf.eth1.arp_ignore: 2}", True, _here(f"{LOCAL}/32", "eth1"),
     ),
+    **{
+        f"{name}_on_{where}": Case(setup, f"sysctl: {{net.ipv4.conf.{link}.{name}: {value}}}", ends)
+        for where, setup, name, link, value, ends in (
+            ("the_link_that_it_comes_by", _APART, "rp_filter", "eth2", 1, True),
+            ("all", _APART, "rp_filter", "all", 1, True),
+            ("the_link_that_it_leaves_by", _APART, "rp_filter", "eth1", 1, False),
+            ("the_only_link", _DIRECT, "rp_filter", "eth1", 1, False),
+            ("the_link_that_it_comes_by", _APART, "arp_filter", "eth2", 1, True),
+            ("the_only_link", _DIRECT, "arp_filter", "eth1", 1, False),
+        )
+    },
+    "loose_rp_filter": Case(_APART, "sysctl: {net.ipv4.conf.eth2.rp_filter: 2}", False),
+    "rp_filter_that_is_loose_for_all": Case(
+        _APART, "sysctl: {net.ipv4.conf.eth2.rp_filter: 1, net.ipv4.conf.all.rp_filter: 2}", False
+    ),
+    "rp_filter_on_a_link_of_nobody": Case(
+        f"-n here link add d9 up type dummy\n-n here link set lo up\n{_NEAR}d9",
+        "sysctl: {net.ipv4.conf.all.rp_filter: 1}", False,
+    ),
+    "no_vrf_for_who_listens_in_none": Case(_IN_RED, "sysctl: {net.ipv4.tcp_l3mdev_accept: 0}", True),
+    "neighbour_that_ages": Case(
+        _DIRECT, f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09', state: reachable}}]", False
+    ),
+    "neighbour_that_does_not_age": Case(
+        _DIRECT, f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09', state: noarp}}]", True
+    ),
     "no_arp_out_of_other_subnets_behind_a_router": Case(_ROUTED, "sysctl: {net.ipv4.conf.eth1.arp_ignore: 2}", False),
     **{
         f"rule_for_{name}": Case(
@@ -202,6 +237,9 @@ CASES = {
         _BRIDGED, f"links: {{br0: {{kind: bridge, ports: [eth1, d9], "
         f"{_entry(_OTHER_MAC).replace('master', 'self')}}}}}", True, _PLAIN,
     ),
+    "entry_of_the_other_end_as_a_card": Case(
+        _BRIDGED, _PORT % (_entry(_OTHER_MAC).replace("master", "self"), ""), False, _PLAIN
+    ),
     "entry_of_a_vxlan_for_another_end": Case(
         _TUNNEL, f"links: {{x: {{kind: vxlan, id: 5, fdb: [{{mac: '{_OTHER_MAC}', where: self, dst: 192.0.2.9}}]}}}}",
         True,
@@ -210,6 +248,13 @@ CASES = {
         _TUNNEL, f"links: {{x: {{kind: vxlan, id: 5, fdb: [{{mac: '{_OTHER_MAC}', where: self, dst: 192.0.2.2}}]}}}}",
         False,
     ),
+    "rule_for_the_usual_ttl_of_what_leaves": Case(
+        _DIRECT, "tc: {eth1: {egress: [{pref: 9, protocol: ip, flower: {ip_ttl: 64}, action: drop}]}}", True
+    ),
+    "said_to_be_for_others_on_its_way_out": Case(
+        _DIRECT, "tc: {eth1: {egress: [{pref: 9, matchall: {}, action: {skbedit: {ptype: otherhost}}}]}}", False
+    ),
+    "another_association": Case(_secured(), "links: {sec0: {kind: macsec, link: eth1, encodingsa: 1}}", True),
     "unprotected": Case(_secured(), "links: {sec0: {kind: macsec, link: eth1, protect: false}}", True),
     "unencrypted": Case(_secured(), "links: {sec0: {kind: macsec, link: eth1, encrypt: false}}", False),
     "interlink_of_a_ring": Case(_SIDE, _RING % ("true", "false"), True, _RING % ("true", "true")),

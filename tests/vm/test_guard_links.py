@@ -113,6 +113,9 @@ _PORTS = "br0: {kind: bridge, ports: [%s]}"
 CASES = {
     "no_peer_of_wireguard": Case(wireguard(0, None), "wg0", now=wireguard(0, 1)),
     "another_peer_of_wireguard": Case(wireguard(0, 2), "wg0", now=wireguard(0, 1)),
+    "port_of_wireguard": Case(
+        wireguard(0, 1).replace("listen_port: 51820", "listen_port: 51821"), "wg0", now=wireguard(0, 1)
+    ),
     "below_wireguard": Case(wireguard(0, 1, ", eth1: {up: false}"), "eth1", now=wireguard(0, 1)),
     "remote_of_vxlan": Case(
         "links: {x: {kind: vxlan, id: 5, remote: 192.0.2.3}}", "x",

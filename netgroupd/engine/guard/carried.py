@@ -120,11 +120,12 @@ class Carried:
         bridge = link.name if kind_of(link) == "bridge" else str(link.attrs.get("master") or "")
         if kind_of(link) == "vxlan" and entry.key[3] == "self":
             return link.name in self._carriers and leads_to_another(entry, link, way.route.lladdr)
-        if way not in self._carriers.get(bridge, ()) or not self._is_about(entry, way, bridge):
+        own = entry.key[3] == "self" and link.name != bridge  # what a card takes in, a port does anyway
+        if own or way not in self._carriers.get(bridge, ()) or not self._is_about(entry, way, bridge):
             return False
         here = self._links.get((way.link,))
-        own = {link.attrs.get("mac") for link in (self._links[bridge,], here) if link}
-        return is_kept_from(entry, way.route.lladdr, way.behind) or (entry.key[3] == "master" and entry.key[1] in own)
+        macs = {link.attrs.get("mac") for link in (self._links[bridge,], here) if link}
+        return is_kept_from(entry, way.route.lladdr, way.behind) or (entry.key[3] == "master" and entry.key[1] in macs)
 
     def _is_about(self, entry: Object, way: Way, bridge: str) -> bool:
         """Whether an entry is for the VLAN in which a way goes through a bridge; one for none is for all."""
@@ -268,7 +269,8 @@ class Carried:
         """The link by which the neighbour that a way leaves for would be sent to another address than it has."""
         way = self._neighbours.get(step.object.key)
         said = step.attrs.get("lladdr")
-        return (way.link, way.whose) if way and said and said != way.route.lladdr else None
+        ages = step.object.attrs.get("state") == "reachable"  # the kernel asks again then, and finds what is right
+        return (way.link, way.whose) if way and said and said != way.route.lladdr and not ages else None
 
     def _rerouted(self, step: Step) -> str:
         """The link of a default route, of a table that the ways use, that a step takes away or leads elsewhere."""

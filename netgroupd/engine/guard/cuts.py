@@ -16,6 +16,7 @@ from netgroupd.engine.guard.behind import port_behind
 from netgroupd.engine.guard.carried import Carried
 from netgroupd.engine.guard.carriers import INTERLINK, below, carriers
 from netgroupd.engine.guard.detour import Detours, vrf_of
+from netgroupd.engine.guard.one_sided import one_sided
 from netgroupd.engine.guard.tc import Asked, filtered_ways
 from netgroupd.engine.guard.tunnels import far_end
 from netgroupd.engine.guard.way import ALMOST_ALL, Way, contains
@@ -69,6 +70,7 @@ def refuse_cuts(
         _silenced(plan, ways, around),
         _unlearned(plan, ways),
         _unanswering(plan, ways, around),
+        _one_sided(plan, ways, around, asked),
         _cuts(plan, carried, ways, detours),
         _filtered(plan, ways, around, asked),
         _functions_gone(plan, carried, asked),
@@ -163,6 +165,12 @@ def _unanswering(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tup
             asked = way.family == "inet" and link is not None and link.attrs.get("arp", True)
             if asked and setting and setting[1] in ("all", way.link) and _ignores(step.attrs.get("value"), way, around):
                 yield way.link, _sentence(step, way.link, way.whose)
+
+
+def _one_sided(plan: Plan, ways: Sequence[Way], around: State, asked: Asked) -> Iterator[tuple[str, str]]:
+    """The links of the ways of which what comes by another one is not taken in any more."""
+    for step, way in one_sided([*singles(plan.steps)], ways, around, asked.kind):
+        yield way.link, _sentence(step, way.link, way.whose)
 
 
 def _ignores(value: Value, way: Way, around: State) -> bool:

@@ -2,22 +2,25 @@
 """(rule of traffic control, packet) -> whether it matches: yes, no, or that nothing here tells.
 
 Nothing tells of programs, of marks, of the state of connections, of extended
-matches, of hash tables of u32, or of whatever is not known of the packet.
+matches but those of the header of IP, of hash tables of u32, or of whatever is not known of the packet.
 """
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from itertools import chain
+from operator import eq, gt, lt
 
 from netgroupd.engine.guard.packet import Packet
 from netgroupd.model.rule import split_span
 from netgroupd.model.state import Object
+from netgroupd.model.tc.ematch import AND, NETWORK, Bytes, Cmp, Condition, Meta, Word, read_conditions
 from netgroupd.model.tc.flower import KEYS, SPAN_NUMBERS
 from netgroupd.model.tc.layers import ADDRESSES
 from netgroupd.model.tc.masked import halves
 from netgroupd.model.tc.u32 import read_word
 from netgroupd.model.value import Value
 
+_COMPARED = (eq, gt, lt)  # as ematches number them
 _NONE = {"0.0.0.0/0": "ip", "::/0": "ipv6"}
 
 
@@ -41,8 +44,10 @@ def fit(rule: Object, packet: Packet, indev: str) -> Fit:
         found = _flower(dict(match), packet, indev)  # type: ignore[arg-type]  # pairs
     elif kind == "u32":
         found = _u32(dict(match), packet, indev)  # type: ignore[arg-type]  # pairs
+    elif kind == "basic" and match:
+        found = _basic(dict(match), packet)  # type: ignore[arg-type]  # pairs
     else:
-        found = Fit.YES if kind in ("matchall", "basic") and not match else Fit.MAYBE
+        found = Fit.YES if kind in ("matchall", "basic") else Fit.MAYBE
     return found if sure or found is Fit.NO else Fit.MAYBE
 
 
@@ -116,12 +121,48 @@ def _u32(match: Mapping[str, Value], packet: Packet, indev: str) -> Fit:
 
 def _word(text: str, packet: Packet) -> Fit:
     word = read_word(text)
-    value, mask = packet.header
-    if word.nexthdr or word.offset < 0 or len(packet.tags) > 1:
+    if word.nexthdr or word.offset < 0:
         return Fit.YES if not word.mask else Fit.MAYBE
-    there, known = (
-        int.from_bytes(half[word.offset : word.offset + 4].ljust(4, b"\0"), "big") for half in (value, mask)
-    )
-    if (there ^ word.value) & word.mask & known:
+    return _masked(packet, word.offset, word.value.to_bytes(4, "big"), word.mask.to_bytes(4, "big"))
+
+
+def _masked(packet: Packet, offset: int, wanted: bytes, mask: bytes) -> Fit:
+    """Whether bytes of the header of IP are as ``wanted``, where ``mask`` has bits."""
+    there, known = (_bytes_at(half, offset, len(mask)) for half in packet.header)
+    kept, value = int.from_bytes(mask, "big"), int.from_bytes(wanted, "big")
+    if len(packet.tags) > 1:
+        return Fit.MAYBE if kept else Fit.YES
+    if (there ^ value) & kept & known:
         return Fit.NO
-    return Fit.MAYBE if word.mask & ~known else Fit.YES
+    return Fit.MAYBE if kept & ~known else Fit.YES
+
+
+def _bytes_at(half: bytes, offset: int, size: int) -> int:
+    return int.from_bytes(half[offset : offset + size].ljust(size, b"\0"), "big")
+
+
+def _basic(match: Mapping[str, Value], packet: Packet) -> Fit:
+    return _conditions(read_conditions(str(match["match"])), packet)
+
+
+def _conditions(conditions: tuple[Condition, ...], packet: Packet) -> Fit:
+    """Each is joined with all that comes behind it."""
+    found = Fit.YES
+    for one in reversed(conditions):
+        here = _condition(one.of, packet)
+        here = Fit(Fit.YES.value - here.value) if one.inverted else here
+        joined = min if one.joined == AND else max
+        found = joined(here, found, key=lambda each: each.value) if one.joined else here
+    return found
+
+
+def _condition(of: Cmp | Word | Bytes | Meta | tuple[Condition, ...], packet: Packet) -> Fit:
+    if isinstance(of, Word):
+        return _masked(packet, of.offset, of.value.to_bytes(4, "big"), of.mask.to_bytes(4, "big"))
+    if isinstance(of, Cmp):
+        mask = of.mask or (1 << 8 * of.size) - 1
+        there, known = (_bytes_at(half, of.offset, of.size) for half in packet.header)
+        if of.layer != NETWORK or len(packet.tags) > 1 or mask & ~known:
+            return Fit.MAYBE
+        return _YES_NO[_COMPARED[of.sign](there & mask, of.value)]
+    return Fit.MAYBE if isinstance(of, Bytes | Meta) else _conditions(of, packet)

@@ -23,18 +23,23 @@ _ARP_REQUEST, _ARP_REPLY = 1, 2
 _SOLICITATION, _ADVERTISEMENT = 135, 136
 _V4_PORTS, _V6_PORTS = 20, 40
 _OF_MAC = len("02:00:00:00:00:01")
+LEAST_BYTES = 42  # of a frame: the headers of Ethernet and of ARP, or more
+# Of one by which a session of TCP begins: the headers, and options; what carries a word is longer.
+_LEAST_OF_TCP = {"ip": 74, "ipv6": 94}
+_USUAL_TTL = 64
 
 
 class Packet(NamedTuple):
     """What is known of a packet: ``known`` are keys of flower, ``header`` bytes from that of IP on, and which of them.
 
-    ``protocol`` is what is behind the ``tags``, each a protocol and an id; "" is any.
+    ``protocol`` is what is behind the ``tags``, each a protocol and an id; "" is any.  It has ``least`` bytes or more.
     """
 
     protocol: str = ""
     known: Mapping[str, Value] = MappingProxyType({})
     tags: tuple[tuple[str, int], ...] = ()
     header: tuple[bytes, bytes] = (b"", b"")
+    least: int = LEAST_BYTES
 
     @property
     def outermost(self) -> str:
@@ -71,6 +76,11 @@ def exchange(way: Way, link: Object | None) -> Exchange:
         leaving, coming = _segments(way, protocol)
     here, there = (str(mac or "") for mac in (link.attrs.get("mac") if link else "", way.route.lladdr))
     leaving, coming = _framed(leaving, here, there), _framed(coming, there, here)
+    out, back = [leaving], [coming]
+    if way.session.peer:
+        # How it begins, and goes on where no program has asked for anything else.
+        out.append(_with(leaving, {"ip_tos": "0x0", "ip_ttl": _USUAL_TTL}))
+        back.append(_with(coming, {"ip_tos": "0x0"}))
     if six:
         asks, told = (
             Packet(protocol, {"ip_proto": "icmpv6", "icmp_type": kind}, header=_header(six, {"ip_proto": "icmpv6"}))
@@ -79,8 +89,8 @@ def exchange(way: Way, link: Object | None) -> Exchange:
     else:
         asks, told = (Packet("arp", {"arp_op": operation}) for operation in (_ARP_REQUEST, _ARP_REPLY))
     if link is None or link.attrs.get("arp") is False:
-        return Exchange((leaving,), (coming,))
-    return Exchange((leaving, asks), (coming, told))
+        return Exchange((*out,), (*back,))
+    return Exchange((*out, asks), (*back, told))
 
 
 def _segments(way: Way, protocol: str) -> tuple[Packet, Packet]:
@@ -93,8 +103,14 @@ def _segments(way: Way, protocol: str) -> tuple[Packet, Packet]:
         for side, (address, port) in (("src", source), ("dst", destination)):
             known |= {f"{side}_ip": ip_text(ip_bytes(address))} if address else {}
             known |= {f"{side}_port": port} if port else {}
-        found.append(Packet(protocol, known, header=_header(way.family == "inet6", known)))
+        header = _header(way.family == "inet6", known)
+        found.append(Packet(protocol, known, header=header, least=_LEAST_OF_TCP[protocol]))
     return found[0], found[1]
+
+
+def _with(packet: Packet, more: Mapping[str, Value]) -> Packet:
+    known = {**packet.known, **more}
+    return packet._replace(known=known, header=_header(packet.protocol == "ipv6", known))
 
 
 def _framed(packet: Packet, source: str, destination: str) -> Packet:
@@ -106,11 +122,14 @@ def _framed(packet: Packet, source: str, destination: str) -> Packet:
 def _header(six: bool, known: Mapping[str, Value]) -> tuple[bytes, bytes]:
     """The bytes of an IP header without options, and of the ports behind it; which of them are known."""
     at = {"ip_proto": 6, "src_ip": 8, "dst_ip": 24} if six else {"ip_proto": 9, "src_ip": 12, "dst_ip": 16}
+    at |= {"ip_ttl": 7} if six else {"ip_tos": 1, "ip_ttl": 8}  # the one of IPv6 is in halves of two bytes
     ports = _V6_PORTS if six else _V4_PORTS
     at |= {"src_port": ports, "dst_port": ports + 2}
     value, mask = bytearray(ports + 4), bytearray(ports + 4)
     value[0], mask[0] = (0x60, 0xF0) if six else (0x45, 0xFF)
     for name, said in known.items():
+        if name not in at:
+            continue
         payload = _payload(name, said)
         place = at[name]
         value[place : place + len(payload)] = payload
@@ -121,6 +140,8 @@ def _header(six: bool, known: Mapping[str, Value]) -> tuple[bytes, bytes]:
 def _payload(name: str, said: Value) -> bytes:
     if name == "ip_proto":
         return bytes((PROTOCOLS[str(said)],))
+    if name in ("ip_tos", "ip_ttl"):
+        return bytes((int(str(said), 0),))
     return ip_bytes(str(said)) if name.endswith("_ip") else int(str(said)).to_bytes(2, "big")
 
 

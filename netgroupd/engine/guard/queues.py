@@ -8,24 +8,19 @@ knows no class for the packet, and where the rules of the tree drop it.
 from collections.abc import Iterable, Mapping
 
 from netgroupd.engine.guard.packet import Packet
-from netgroupd.engine.guard.verdict import LEAST_BYTES, LOST, Hook, Places, is_too_slow
+from netgroupd.engine.guard.verdict import LOST, Hook, Places, is_too_slow
 from netgroupd.model.state import NOTHING, Key, Object, integers
 from netgroupd.model.tc.lists import USUAL_PRIOMAP
 from netgroupd.model.tc.taprio import opened
-from netgroupd.model.tc.units import SHARES, parts_of
+from netgroupd.model.tc.units import SHARES, ns_of, parts_of
 from netgroupd.model.value import Value
 from netgroupd.plan.tc.hooks import ROOT
 
-# With less of one of these nothing gets through.
-_ROOM: Mapping[str, Mapping[str, int]] = {
-    "pfifo": {"limit": 1},
-    "bfifo": {"limit": LEAST_BYTES},
-    "fq": {"limit": 1},
-    "fq_codel": {"limit": 1},
-    "codel": {"limit": 1},
-    "netem": {"limit": 1},
-    "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
-}
+# With none of one of these nothing gets through, nor with less than a packet has where they are bytes.
+_ROOM = {**dict.fromkeys(("pfifo", "bfifo", "fq", "fq_codel", "codel", "netem"), ("limit",)), "tbf": ("limit", "burst")}
+_IN_BYTES = frozenset({"bfifo", "tbf"})
+# Who is asked thrice for a neighbour, a second each, has given up then.
+_LONGEST_NS = 3 * 10**9
 _RATES = {"tbf": "rate", "netem": "rate", "cake": "bandwidth"}
 _WITH_CLASSES = frozenset({"htb", "hfsc", "drr"})
 _WITH_BANDS = frozenset({"prio", "ets"})
@@ -63,7 +58,7 @@ class Tree:
         if blame is not None:
             blame.append(qdisc.key)
         kind, major = str(qdisc.attrs.get("kind")), str(qdisc.attrs.get("handle") or "")
-        if _loses_all(kind, qdisc.attrs):
+        if _loses_all(kind, qdisc.attrs, packet.least):
             return True
         if kind in _ONE_CHILD:
             return self._loses(f"{major}1", packet, blame, depth + 1)
@@ -106,19 +101,25 @@ class Tree:
         return "" if qdisc.attrs["kind"] == "htb" and qdisc.attrs.get("direct_qlen") != 0 else LOST
 
 
-def _loses_all(kind: str, attrs: Mapping[str, Value]) -> bool:
-    """Whether a qdisc lets nothing through, whatever is below it."""
-    if kind == "netem" and _is_all_lost(attrs):
+def _loses_all(kind: str, attrs: Mapping[str, Value], least: int) -> bool:
+    """Whether a qdisc lets nothing of at ``least`` so many bytes through, whatever is below it."""
+    if kind == "netem" and (_is_all_lost(attrs) or _is_late(attrs)):
         return True
     if is_too_slow(attrs.get(_RATES.get(kind, ""))):
         return True
     if kind == "taprio":
         return opened(attrs).isdisjoint(integers(attrs, "map"))
-    return kind == "etf" or _has_no_room(kind, attrs)
+    return kind == "etf" or _has_no_room(kind, attrs, least if kind in _IN_BYTES else 1)
 
 
-def _has_no_room(kind: str, attrs: Mapping[str, Value]) -> bool:
-    return any(isinstance(have := attrs.get(name), int) and have < least for name, least in _ROOM.get(kind, {}).items())
+def _has_no_room(kind: str, attrs: Mapping[str, Value], least: int) -> bool:
+    return any(isinstance(have := attrs.get(name), int) and have < least for name in _ROOM.get(kind, ()))
+
+
+def _is_late(attrs: Mapping[str, Value]) -> bool:
+    """Whether netem holds each packet back until nobody waits for it."""
+    delay, jitter = (ns_of(attrs.get(name) or 0) for name in ("delay", "jitter"))
+    return delay - jitter > _LONGEST_NS
 
 
 def _is_all_lost(attrs: Mapping[str, Value]) -> bool:

@@ -20,6 +20,7 @@ Peer = Mapping[str, Value]
 _KEYS = frozenset({"ikey", "okey", "if_id"})
 # A receiver drops what has no checksum where it wants one, and the other way round.
 _FORM = frozenset({"encap", "icsum", "ocsum"})
+_ASSOCIATION = frozenset({"encodingsa"})  # of MACsec, whose keys nothing tells of, here or there
 _ENDS = ("remote", "local", "dev")
 
 
@@ -51,7 +52,7 @@ def misses_far_end(step: Step, to: str) -> bool:
     said, had = step.attrs, step.before.attrs
     if kind_of(step.before) == "wireguard":
         return _misses_peer(said, had, to)
-    if said.keys() & (_KEYS | _FORM) or said.get("iseq"):  # without numbers nothing is taken then
+    if said.keys() & (_KEYS | _FORM | _ASSOCIATION) or said.get("iseq"):  # without numbers nothing is taken then
         return True
     if "encap_dport" in said and had.get("encap", "none") != "none":
         return True
@@ -72,9 +73,12 @@ def _misses_peer(said: Attrs, had: Attrs, to: str) -> bool:
     if "private_key_file" in said and had.get("private_key_file") is not None:
         return True  # the other end knows this one by its key
     before = _holder(had.get("peers"), to)
-    if "peers" not in said or before is None:
+    if before is None:
         return False
-    after = _holder(said["peers"], to)
+    after = _holder(said.get("peers", had.get("peers")), to)
+    # The other end sends to the port of before until something comes from this one.
+    if "listen_port" in said and not (after and after.get("persistent_keepalive")):
+        return True
     if after is None or after["public_key"] != before["public_key"]:
         return True
     ends = before.get("endpoint"), after.get("endpoint")

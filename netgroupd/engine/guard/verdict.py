@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from netgroupd.engine.guard.fit import Fit, fit
-from netgroupd.engine.guard.packet import Packet
+from netgroupd.engine.guard.packet import LEAST_BYTES, Packet
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.action import shared, usual_control
 from netgroupd.model.value import Value
@@ -24,7 +24,6 @@ _MOST_RESETS = 16  # so often the kernel begins anew, for a goto or a reclassify
 _REWRITING = frozenset({"vlan", "pedit", "mpls", "nat", "tunnel_key", "ct"})
 _TAKEN = ("drop", "stolen", "queued")
 _FURTHER = ("goto chain ", "reclassify", "continue")
-LEAST_BYTES = 42  # of a frame: the headers of Ethernet and of ARP, or more
 
 Action = Mapping[str, Value]
 
@@ -111,6 +110,7 @@ class _Pass:
         actions = rule.attrs.get("actions") or ()
         assert isinstance(actions, tuple)
         rewritten = any(isinstance(action, Mapping) and action["kind"] in _REWRITING for action in actions)
+        unread = self._is_unread(actions)
         through = str(rule.attrs.get("classid") or "")
         found: set[str] = set()
         for control in self._controls(actions):
@@ -125,8 +125,27 @@ class _Pass:
             elif control.startswith("goto"):
                 found |= self._of_chain(int(control.rpartition(" ")[2]), resets + 1)
             else:
-                found.add(through)
+                found.add(LOST if unread else through)
         return found
+
+    def _is_unread(self, actions: tuple[Value, ...]) -> bool:
+        """Whether nobody takes it any more: it has other tags than before, or is said to be for somebody else."""
+        tags: tuple[object, ...] = self._packet.tags
+        taken = "host"
+        for action in actions:
+            assert isinstance(action, Mapping)
+            kind, done = action["kind"], action.get("do")
+            if kind in ("vlan", "mpls") and done == "push":
+                tags = (kind, *tags)
+            elif kind == "vlan" and done == "pop":
+                tags = tags[1:]
+            elif kind == "skbedit":
+                taken = str(action.get("ptype", taken))
+            if self._of_action(action) != {"pipe"}:
+                break
+        segment = self._packet.known.get("ip_proto") == "tcp"
+        strange = taken == "otherhost" or (taken != "host" and segment)
+        return tags != self._packet.tags or (strange and bool(self._hook.indev))
 
     def _controls(self, actions: tuple[Value, ...]) -> set[str]:
         """How the actions of a rule may end, one after the other and by jumps."""
@@ -169,7 +188,8 @@ class _Pass:
         if kind == "mirred" and control == "stolen" and self._may_return(action):
             return {"pass"}
         if kind == "police":
-            return {control} if _is_always_over(action) else {control, str(action.get("conform", "pass"))}
+            within = str(action.get("conform", "pass"))
+            return {control} if _is_always_over(action, self._packet.least) else {control, within}
         return _by_chance(control, str(action.get("random") or ""))
 
     def _may_return(self, action: Action) -> bool:
@@ -193,11 +213,12 @@ def _target(control: str, at: int, count: int) -> int:
     return target if target > at else count
 
 
-def _is_always_over(police: Action) -> bool:
-    """Whether no packet is within the rate."""
+def _is_always_over(police: Action, least: int) -> bool:
+    """Whether no packet that has at ``least`` so many bytes is within the rate, or hardly one."""
     mtu, burst = police.get("mtu"), police.get("burst") if police.get("rate") else None
-    over = (isinstance(mtu, int) and 0 < mtu < LEAST_BYTES) or (isinstance(burst, int) and burst < LEAST_BYTES)
-    return over or is_too_slow(police.get("rate")) or bool(police.get("pkts_rate") and not police.get("pkts_burst"))
+    over = (isinstance(mtu, int) and 0 < mtu < least) or (isinstance(burst, int) and burst < least)
+    rare = police.get("pkts_rate") == 1 or (police.get("pkts_rate") and not police.get("pkts_burst"))
+    return over or is_too_slow(police.get("rate")) or bool(rare)
 
 
 def is_too_slow(rate: Value) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.kernel.layer3.ways import Route
-from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.model.value import Value, holds, ip_bytes, split_prefix
 
 ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 
@@ -58,17 +58,12 @@ class Way(NamedTuple):
         return contains(prefix, self.to) and (not self.anywhere or length_of(prefix) <= ALMOST_ALL)
 
 
-@lru_cache(maxsize=16)  # the few ends of the ways, asked about for every new route
-def _end(address: str) -> tuple[int, int]:
-    payload = ip_bytes(address)
-    return int.from_bytes(payload, "big"), len(payload) * 8
+_end = lru_cache(maxsize=16)(ip_bytes)  # of the few ends of the ways, asked about for every new route
 
 
 def contains(prefix: Value, address: str) -> bool:
     """Whether an address is in a prefix."""
-    network, length = split_prefix(str(prefix))
-    end, bits = _end(address)
-    return len(network) * 8 == bits and (int.from_bytes(network, "big") ^ end) >> (bits - length) == 0
+    return holds(str(prefix), _end(address))
 
 
 def length_of(prefix: Value) -> int:

@@ -9,7 +9,7 @@ from netgroupd.model.beside import MACVLANS
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
-from netgroupd.plan.carrier import goes_with_carrier, losing_carrier, shaken_by, told_in_the_dark
+from netgroupd.plan.carrier import goes_with_carrier, in_the_dark, losing_carrier, shaken_by
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.default_vlan import DEFAULT, moved
 from netgroupd.plan.fate import (
@@ -143,7 +143,7 @@ def _by_carriers(about: _About, shaken: set[str], actual: State) -> Iterator[_Ro
     lossy = {obj.name for obj in actual.of("neighbour").values() if goes_with_carrier(obj)} if about["link"] else set()
     if not lossy:
         return
-    dark = lossy.intersection((*losing_carrier(shaken, actual.of("link")), *told_in_the_dark(about["link"])))
+    dark = lossy & in_the_dark(shaken, about["link"], actual.of("link"))
     yield ("neighbour",), dark, lambda obj: obj.name in dark and goes_with_carrier(obj)
 
 

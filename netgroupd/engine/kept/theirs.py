@@ -17,7 +17,7 @@ from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Object, State
-from netgroupd.plan.carrier import losing_carrier, shaken_by, told_in_the_dark, without_a_port
+from netgroupd.plan.carrier import in_the_dark, shaken_by, told_in_the_dark, without_a_port, without_a_port_for_good
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
 from netgroupd.plan.fold import few_of
@@ -105,16 +105,16 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
 
 def _with_carriers(kernel: Connection, plan: Plan, goal: State, actual: State) -> Loss:
     """What others lose on links that stay, and have no port any more that has a carrier, or stand above such."""
-    down = plan.gone | plan.cycled
+    down, links = plan.gone | plan.cycled, actual.of("link")
     steps = [step for step in singles(plan.steps) if step.object.cls == "link"]
-    shaken, told = down | shaken_by(steps), told_in_the_dark(steps)
-    names = told.union(losing_carrier(shaken, actual.of("link"))) - down
-    when = "may go with the carrier of links"
-    if _of_some(kernel, names, Along.CARRIER, goal) == Theirs():  # as mostly, and all links need not be looked through
-        return Loss(Theirs(), (), when)
-    dark, for_good = without_a_port(plan, shaken, goal, actual)
-    lost = _of_some(kernel, (dark | told) & names, Along.CARRIER, goal)
-    return Loss(lost, on_passing(lost.objects, frozenset(names - for_good), frozenset(names), goal, actual), when)
+    shaken = down | shaken_by(steps)
+    names = in_the_dark(shaken, steps, links) - down
+    dark = without_a_port(down, shaken, links) if names else set[str]()
+    lost = _of_some(kernel, (dark | told_in_the_dark(steps)) & names, Along.CARRIER, goal)
+    # Mostly nothing is, and all links that are to be need not be looked through.
+    staying = names - without_a_port_for_good(dark, plan, goal, actual) if lost.objects else names
+    back = on_passing(lost.objects, frozenset(staying), frozenset(names), goal, actual)
+    return Loss(lost, back, "may go with the carrier of links")
 
 
 def _of_some(kernel: Connection, names: Set[str], along: Along, goal: State, sources: Set[str] = frozenset()) -> Theirs:

@@ -12,7 +12,7 @@ from netgroupd.kernel.netlink.request import Context
 from netgroupd.kernel.rows import dump_of_family
 from netgroupd.model.family import BY_SIZE
 from netgroupd.model.state import Object
-from netgroupd.model.value import ip_bytes, split_prefix
+from netgroupd.model.value import holds, ip_bytes
 
 
 def routes_around(context: Context, address: str, table: int) -> list[Object]:
@@ -25,10 +25,5 @@ def routes_around(context: Context, address: str, table: int) -> list[Object]:
 
 def _decode(target: bytes, table: int, payload: memoryview, names: Names) -> Object | None:
     family, where, destination, *_ = key_of(payload, attributes(payload, HEADER.size))
-    if family == "mpls" or where != table:
-        return None
-    network, length = split_prefix(str(destination))
-    apart = int.from_bytes(network, "big") ^ int.from_bytes(target, "big")
-    if len(network) != len(target) or apart >> (len(target) * 8 - length):
-        return None
-    return of_others(payload, names)
+    around = family != "mpls" and where == table and holds(str(destination), target)
+    return of_others(payload, names) if around else None
