@@ -42,10 +42,15 @@ _Row: TypeAlias = tuple[Iterable[str], object, Callable[[Object], object]]
 """Classes, what something of them may go with, if there is any of that, and whether one does."""
 
 
-def may_take(step: Step) -> bool:
-    """Whether something can go with a step: of the many about links most make one or bring it up."""
+def may_take(step: Step, actual: State) -> bool:
+    """Whether something can go with a step: of the many about links most make one or bring it up.
+
+    A port that comes to a bridge may give it another MAC.
+    """
     made = step.after if step.op is Op.CREATE else None
-    return step.attrs != _UP and (made is None or made.cls != "link" or _is_shared(step, made))
+    if made is None or made.cls != "link":
+        return step.attrs != _UP
+    return _is_shared(step, made) or actual.link(str(step.attrs.get("master"))) is not None
 
 
 def taken_along(steps: Iterable[Step], actual: State) -> Iterator[tuple[str, Key]]:
