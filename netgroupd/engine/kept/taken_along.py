@@ -74,7 +74,7 @@ def taken_along(steps: Iterable[Step], actual: State) -> Iterator[tuple[str, Key
     yield from (link[:2] for link in ports)
     # They are not up again before the link below them is, and that may not be reached.
     yield from (("link", (name,)) for name in carried)
-    yield from (("neighbour", key) for key in forgotten(links, actual))
+    yield from (("neighbour", key) for key in forgotten((*links, *about["bridge_vlan"]), actual))
     yield from (("bridge_vlan", key) for key in moved(links, actual))
     yield from (("fdb", key) for key in of_vlans(about["fdb"], actual.of("fdb")))
     yield from (one[:2] for one in given_a_share(about["tclass"], actual))
