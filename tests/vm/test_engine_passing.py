@@ -188,12 +188,15 @@ def test_what_others_have_on_a_port_of_a_vrf_that_is_made_anew_is_there_again(en
     assert not engine.diff().steps
 
 
-def test_neighbours_on_a_bridge_that_has_the_mac_of_a_port_for_a_moment_are_there_again(engine_in: EngineIn) -> None:
+@pytest.mark.parametrize("more", ["vlans: [{vid: 5}]", "vlan_default_pvid: 3"])
+def test_neighbours_on_a_bridge_that_has_the_mac_of_a_port_for_a_moment_are_there_again(
+    engine_in: EngineIn, more: str
+) -> None:
     text = "links: {{p: {{kind: dummy, master: {}}}, br: {{kind: bridge, up: true, vlan_filtering: true{}}}}}"
     engine_in("here", text.format("br", "")).apply()
     engine_in("here", text.format("null", "")).apply()
     here("ip neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev br")
-    engine = engine_in("here", text.format("null", ", vlans: [{vid: 5}]"))
+    engine = engine_in("here", text.format("null", f", {more}"))
     back = "may go with the MAC that links have for a moment, and is given back: neighbours (1) on br"
     assert engine.diff().warnings == (f"what is not netgroupd's {back}",)
     engine.apply()
