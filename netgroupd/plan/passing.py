@@ -26,12 +26,13 @@ def passing(plan: Plan, links: Mapping[Key, Object]) -> frozenset[str]:
     if not plan.cycled:
         return plan.cycled
     up: dict[str, bool] = {}
+    steps = [step for step in singles(plan.steps) if step.object.cls == "link" and step.object.name in plan.cycled]
     others = {name for name in plan.cycled if (link := links.get((name,))) and link.attrs.get("master") in plan.gone}
-    for step in singles(plan.steps):
+    for step in steps:
         name = step.object.name
-        if step.object.cls == "link" and name in plan.cycled:
-            up[name] = bool(step.attrs.get("up", up.get(name, True)))
-            others |= set() if _ELSEWHERE.isdisjoint(step.attrs) else {name}
+        up[name] = bool(step.attrs.get("up", up.get(name, True)))
+        others |= set() if _ELSEWHERE.isdisjoint(step.attrs) else {name}
+    others -= {step.object.name for step in _returning(steps) if "netns" not in step.attrs}
     down = [name for name, stays in up.items() if not stays]
     return plan.cycled - others.union(down, (upper for upper, _ in carried_down(down, links)))
 

@@ -9,6 +9,7 @@ from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.reach import closure
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.without_mac import is_by_a_port
 
 _BORROW_OF_PORTS = TEAMING | {"bridge"}
 _FLUSHING = frozenset({"mac", "arp"})
@@ -39,6 +40,7 @@ def readdressed(steps: Collection[Step], actual: State) -> frozenset[str]:
     found: set[str] = set()
     links = actual.of("link")
     gone = {step.object.name for step in steps if step.op is Op.DELETE and step.object.cls == "link"}
+    found.update(step.object.name for step in steps if is_by_a_port(step))  # with the MAC of that meanwhile
     for step in steps:
         if step.object.cls != "link":
             continue

@@ -33,6 +33,12 @@ def marked(vlans: Sequence[Step], others: Iterable[Step], links: Mapping[Key, Ob
     ]
 
 
+def is_by_a_port(step: Step) -> bool:
+    """Whether a step is one for which a bridge without a MAC has a port: a marked one, or to another VLAN by itself."""
+    have = step.before if step.object.cls == "link" and step.attrs.get(DEFAULT) else None
+    return BY_A_PORT in step.attrs or (have is not None and have.attrs.get("mac") == NO_MAC)
+
+
 def _alone(bridges: Iterable[str], steps: Iterable[Step], links: Mapping[Key, Object]) -> set[str]:
     """Those of the bridges that have no MAC, unless they were given one: no port stays or comes."""
     alone = set(bridges)

@@ -103,3 +103,20 @@ def test_what_was_on_links_that_others_have_deleted_is_told(count: int, told: st
     (said,) = put_back(kernel, Snapshot(tuple(gone)), Mine()).warnings
     assert said.startswith(f"{told} not there any more, and not back or not whole: route 10.1.0.0/16")
     assert not kernel.state.of("route")
+
+
+def test_link_that_stood_elsewhere_is_up_again_when_the_one_that_it_stands_on_by_now_goes_down() -> None:
+    was = Object("link", ("s",), {"kind": "macvlan", "link": "d", "up": True})
+    by_now = Object("link", ("s",), {"kind": "vlan", "link": "low", "id": 8, "up": True})
+    down, up = (Object("link", ("low",), {"kind": "dummy", "up": value}) for value in (False, True))
+    plan = Plan((Step(Op.CHANGE, down, up, {"up": True}), Step(Op.DELETE, was, None), Step(Op.CREATE, None, by_now)))
+    goal = Snapshot.of(plan, State([down, was])).over(State([up, by_now]), {})
+    assert goal.of("link")["s",].attrs.get("up")
+
+
+def test_bridge_that_a_new_port_gives_another_mac_has_its_neighbours_again() -> None:
+    bridge = Object("link", ("br0",), {"kind": "bridge", "mac": "02:00:00:00:00:02"})
+    neighbour = Object("neighbour", ("br0", "192.0.2.9", False), {"lladdr": "02:00:00:00:00:09", "state": "permanent"})
+    attrs: dict[str, Value] = {"kind": "dummy", "master": "br0"}
+    plan = Plan((Step(Op.CREATE, None, Object("link", ("p",), attrs), attrs),))
+    assert neighbour in Snapshot.of(plan, State([bridge, neighbour])).objects

@@ -21,6 +21,7 @@ from tests.vm import (
     link_cases,
     random_belonging,
     random_bridged,
+    random_exchanges,
     random_kinds,
     random_layer_3,
     random_on_links,
@@ -38,8 +39,8 @@ _NAMES = ("low0", "low1", "low2", "low3", "d0", "d1", "br0", "br1", "p0", "p1", 
 NAMES_OF_LINKS = (*_NAMES, "a", "b", "c", "e", "other", "another")
 _GROUPS = ("g0", "g1", "g2")
 CARD = "card"
-ELSEWHERE = "blue"
-"""Another network namespace."""
+ELSEWHERE = ("blue", "violet")
+"""Other network namespaces."""
 _FEATURES = ("gro", "gso", "tso", "sg", "tx", "rx-udp-gro-forwarding", "tx-nocache-copy")
 _OF_LINKS = {"address": "addresses", "bridge_vlan": "vlans", "vlan_global": "vlan_global", "mst": "mst"}
 _LISTS = {
@@ -244,7 +245,7 @@ def _set_tc(rng: random.Random, config: Config) -> None:
 
 
 def _move(rng: random.Random, config: Config) -> None:
-    random_belonging.move(rng, config, ELSEWHERE)
+    random_belonging.move(rng, config, rng.choice(ELSEWHERE))
 
 
 def _set_card(rng: random.Random, config: Config) -> None:
@@ -338,6 +339,7 @@ MOVES: tuple[tuple[Move, int], ...] = (
     *random_bridged.MOVES,
     *random_reworks.MOVES,
     *random_kinds.MOVES,
+    *random_exchanges.MOVES,
 )
 """What can be changed, and how often it is."""
 

@@ -60,6 +60,8 @@ class Life:
             self._patched = kernel.features.new_group
         for number, path in enumerate(KEY_FILES, 1):
             Path(path).write_bytes(base64.b64encode(bytes([number] * 32)))
+        for netns in ELSEWHERE:
+            self._hosts.engine(netns, "{}")
 
     def live(self) -> None:
         """Live it.
@@ -69,7 +71,6 @@ class Life:
         """
         try:
             self._engine({})
-            self._hosts.engine(ELSEWHERE, "{}")
             self._become(dict(START))
             then = [self._now()]
             for _ in range(_CHANGES):

@@ -14,7 +14,7 @@ _PROTOCOLS = ("802.1q", "802.1ad")
 _LIKELY = 0.5
 
 
-def _said_anew(config: Config, called: Callable[[str], str]) -> None:
+def said_anew(config: Config, called: Callable[[str], str]) -> None:
     """Have every word, also of keys, be what it is ``called`` by now."""
 
     def anew(said: Any) -> Any:
@@ -45,7 +45,7 @@ def rename(rng: random.Random, config: Config) -> None:
     if new in config["links"] or "." in old:
         return
     speaking = re.compile(rf"{re.escape(old)}(?=\.|$)")
-    _said_anew(config, lambda word: speaking.sub(new, word, count=1) if speaking.match(word) else word)
+    said_anew(config, lambda word: speaking.sub(new, word, count=1) if speaking.match(word) else word)
 
 
 def renumber(rng: random.Random, config: Config) -> None:
@@ -56,7 +56,7 @@ def renumber(rng: random.Random, config: Config) -> None:
     old = rng.choice(vlans)
     new = f"{old.partition('.')[0]}.{rng.choice(_VIDS)}"
     if new not in config["links"]:
-        _said_anew(config, lambda word: new if word == old else word)
+        said_anew(config, lambda word: new if word == old else word)
 
 
 def vlan_protocol(rng: random.Random, config: Config) -> None:
@@ -142,7 +142,7 @@ def rename_group(rng: random.Random, config: Config) -> None:
         old = rng.choice(groups)
         new = f"{old}x" if len(old) < 4 else "g0"
         if new not in groups:
-            _said_anew(config, lambda word: new if word == old else word)
+            said_anew(config, lambda word: new if word == old else word)
 
 
 def renumber_nexthop(rng: random.Random, config: Config) -> None:

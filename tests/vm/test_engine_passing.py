@@ -173,3 +173,31 @@ def test_what_others_have_above_a_link_that_changes_its_vrf_is_there_again(engin
     assert "fd01::5/64" in here("ip address show dev d.5 up")
     assert "fd02::5/64" not in here("ip address show dev d up")
     assert not engine.diff().steps
+
+
+@pytest.mark.parametrize("up", ["true", "false"])
+def test_what_others_have_on_a_port_of_a_vrf_that_is_made_anew_is_there_again(engine_in: EngineIn, up: str) -> None:
+    text = f"links: {{d: {{kind: dummy, up: {up}, master: v0}}}}\nvrfs: {{v0: {{table: %s, up: true}}}}"
+    engine_in("here", text % 7).apply()
+    here("ip address add fd01::5/64 dev d nodad")
+    engine = engine_in("here", text % 8)
+    back = "what is not netgroupd's goes with links that go down for a moment, and is given back: addresses (1) on d"
+    assert engine.diff().warnings == (back,)
+    engine.apply()
+    assert "fd01::5/64" in here("ip address show dev d")
+    assert not engine.diff().steps
+
+
+@pytest.mark.parametrize("more", ["vlans: [{vid: 5}]", "vlan_default_pvid: 3"])
+def test_neighbours_on_a_bridge_that_has_the_mac_of_a_port_for_a_moment_are_there_again(
+    engine_in: EngineIn, more: str
+) -> None:
+    text = "links: {{p: {{kind: dummy, master: {}}}, br: {{kind: bridge, up: true, vlan_filtering: true{}}}}}"
+    engine_in("here", text.format("br", "")).apply()
+    engine_in("here", text.format("null", "")).apply()
+    here("ip neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev br")
+    engine = engine_in("here", text.format("null", f", {more}"))
+    back = "may go with the MAC that links have for a moment, and is given back: neighbours (1) on br"
+    assert engine.diff().warnings == (f"what is not netgroupd's {back}",)
+    engine.apply()
+    assert "10.0.0.9" in here("ip neighbour show dev br nud permanent")

@@ -21,13 +21,16 @@ def above() -> list[str]:
 
 
 @pytest.mark.parametrize("below", ["d1", "d1.5"])
-def test_vxlan_outlives_the_link_that_it_has_sent_through(kernel: Stumbling, below: str) -> None:
-    first = state_of(ON % "d0")
+@pytest.mark.parametrize("mtu", [pytest.param(1500, id="as_large"), pytest.param(9000, id="large_enough")])
+def test_vxlan_outlives_the_link_that_it_has_sent_through(kernel: Stumbling, below: str, mtu: int) -> None:
+    on = ON.replace("id: 10", "id: 10, mtu: 1450")
+    first = state_of(on % "d0")
     become(kernel, first)
     ip("link add link vx0 name x4 up type macsec")
     before = above()
     assert before
-    to_and_fro(kernel, first, state_of(ON % below + BELOW), above)
+    larger = BELOW.replace("kind: dummy", f"kind: dummy, mtu: {mtu}")
+    to_and_fro(kernel, first, state_of(on % below + larger), above)
     assert above() == before
 
 

@@ -21,7 +21,6 @@ from netgroupd.engine.capture.vlans import folded, options_of, states_of, untold
 from netgroupd.engine.capture.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.engine.kept.inherited import inherited, is_held_down, mtu_above, of_port
 from netgroupd.engine.kept.lent import ALONE, least_of_ports
-from netgroupd.engine.kept.links_back import is_outgrown
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.bridge_vlan import OUT, taken_out
 from netgroupd.model.kinds import KINDS
@@ -34,6 +33,7 @@ from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
 from netgroupd.plan.fate import TEAMING, hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
+from netgroupd.plan.led_away import is_outgrown
 from netgroupd.plan.present import USUAL
 from netgroupd.plan.tc.beside import unplaced
 

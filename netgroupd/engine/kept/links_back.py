@@ -9,10 +9,10 @@ from netgroupd.model.attr import Change
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS, told_before
 from netgroupd.model.kinds.macvlan import IPVLANS
-from netgroupd.model.route import family_of
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import hardest, kind_of
+from netgroupd.plan.led_away import is_outgrown
 
 # Reported of links, and refused where the link's driver has no say in them or at all.
 _REPORTED: Mapping[str, tuple[Value, ...]] = {
@@ -27,8 +27,6 @@ _GIVEN = frozenset({"lightweight", "l2only", "protodown"})
 # Without these no link is what it was.
 _CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
 _WITH_MODE = dict.fromkeys(IPVLANS, frozenset({"arp"}))  # which another mode sets
-_OUTER = {"inet": 50, "inet6": 70}  # bytes that a VXLAN puts around a packet
-_OF_ETHERNET = 14
 
 
 def told(
@@ -77,13 +75,3 @@ def _refused(was: Attrs, now: Attrs, link: Object, master: Object | None, dev: O
         yield "mac"  # of a tunnel of IP packets: its local address
     if kind_of(link) == "vxlan" and dev and is_outgrown(link, dev):
         yield "mtu"
-
-
-def is_outgrown(vxlan: Object, dev: Object) -> bool:
-    """Whether a VXLAN has a larger MTU than it can get: the link that it sends through has become smaller since."""
-    mtu, below = vxlan.attrs.get("mtu"), dev.attrs.get("mtu")
-    ends = [str(end) for name in ("remote", "local") if (end := vxlan.attrs.get(name))]
-    around = max((_OUTER[family_of(end)] for end in ends), default=_OUTER["inet"])
-    if vxlan.attrs.get("gpe"):
-        around -= _OF_ETHERNET
-    return isinstance(mtu, int) and isinstance(below, int) and mtu > below - around

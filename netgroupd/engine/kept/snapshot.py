@@ -66,7 +66,7 @@ class Snapshot(NamedTuple):
         """What ``actual`` has of everything that ``plan`` touches, or that goes with what it touches."""
         touched = dict.fromkeys([obj[:2] for step in singles(plan.steps) if (obj := step.after or step.before)])
         steps = singles(felt(plan).steps)
-        touched.update(dict.fromkeys(taken_along([step for step in steps if may_take(step)], actual)))
+        touched.update(dict.fromkeys(taken_along([step for step in steps if may_take(step, actual)], actual)))
         touched.update(dict.fromkeys(taken_sizes(steps, actual)))
         if (BY_WIREGUARD,) in actual.of("sysctl"):
             touched["sysctl", (BY_WIREGUARD,)] = None
@@ -143,7 +143,7 @@ class Snapshot(NamedTuple):
         """Have the VLANs of links that are to go down again follow them; all of these links."""
         were = {obj.name for obj in self.objects if obj.cls == "link" and obj.attrs.get("up") is False}
         down = {name for name in were if (now := actual.link(name)) and now.attrs.get("up")}
-        carried = {upper for upper, _ in carried_down(down, actual.of("link"))} if down else set()
+        carried = {upper for upper, _ in carried_down(down, goal.of("link"))} if down else set()
         for name in carried - were:
             if link := goal.link(name):
                 goal.classes["link"][link.key] = link.without("up")

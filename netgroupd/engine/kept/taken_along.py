@@ -42,10 +42,15 @@ _Row: TypeAlias = tuple[Iterable[str], object, Callable[[Object], object]]
 """Classes, what something of them may go with, if there is any of that, and whether one does."""
 
 
-def may_take(step: Step) -> bool:
-    """Whether something can go with a step: of the many about links most make one or bring it up."""
+def may_take(step: Step, actual: State) -> bool:
+    """Whether something can go with a step: of the many about links most make one or bring it up.
+
+    A port that comes to a bridge may give it another MAC.
+    """
     made = step.after if step.op is Op.CREATE else None
-    return step.attrs != _UP and (made is None or made.cls != "link" or _is_shared(step, made))
+    if made is None or made.cls != "link":
+        return step.attrs != _UP
+    return _is_shared(step, made) or actual.link(str(step.attrs.get("master"))) is not None
 
 
 def taken_along(steps: Iterable[Step], actual: State) -> Iterator[tuple[str, Key]]:
@@ -69,7 +74,7 @@ def taken_along(steps: Iterable[Step], actual: State) -> Iterator[tuple[str, Key
     yield from (link[:2] for link in ports)
     # They are not up again before the link below them is, and that may not be reached.
     yield from (("link", (name,)) for name in carried)
-    yield from (("neighbour", key) for key in forgotten(links, actual))
+    yield from (("neighbour", key) for key in forgotten((*links, *about["bridge_vlan"]), actual))
     yield from (("bridge_vlan", key) for key in moved(links, actual))
     yield from (("fdb", key) for key in of_vlans(about["fdb"], actual.of("fdb")))
     yield from (one[:2] for one in given_a_share(about["tclass"], actual))
