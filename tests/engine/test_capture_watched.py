@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a capture leaves to the programs that have made it and watch over it."""
+"""What a capture leaves out: what programs watch over, and what the kernel would not make again."""
 
 import pytest
 
@@ -31,3 +31,20 @@ def test_age_that_bridges_do_not_tell_for_now_is_told_of() -> None:
     bridges = [Object("link", (name,), {"kind": "bridge", "ageing_time": age}) for name, age in ages.items()]
     [told] = [line for line in captured(State(bridges), {}, {}).splitlines() if "ageing_time of" in line]
     assert told.endswith("in a minute they do): ageing_time of br[1-2]")
+
+
+@pytest.mark.parametrize(
+    ("via", "onlink", "left_out"),
+    [
+        pytest.param("2001:db8:1::9", True, True, id="made_before_the_address"),
+        pytest.param("2001:db8:1::9", False, False, id="not_said_to_be_on_the_link"),
+        pytest.param("fe80::9", True, False, id="on_each_link"),
+    ],
+)
+def test_route_whose_gateway_is_on_another_link_by_now_is_left_out(via: str, *, onlink: bool, left_out: bool) -> None:
+    cards = [Object("link", (name,), {"kind": "", "up": True}) for name in ("v0", "v1")]
+    addresses = [Object("address", ("v1", address, None), {}) for address in ("2001:db8:1::1/64", "fe80::1/64")]
+    way: Attrs = {"type": "unicast", "via": via, "dev": "v0", "onlink": onlink}
+    route = Object("route", ("inet6", 254, "2001:db8:2::/48", 0, 1024), way)
+    text = captured(State([*cards, *addresses, route]), {}, {})
+    assert ("for their gateway is on another link by now): route 2001:db8:2::/48\n" in text) is left_out
