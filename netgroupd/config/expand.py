@@ -36,6 +36,8 @@ from netgroupd.config.values import Values
 from netgroupd.model.state import Group, Object, State
 from netgroupd.model.value import Value
 
+_new = tuple.__new__  # without the checks of the arguments' names, for this is done for every link that files have
+
 
 def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Report) -> State:
     """Make the state that the sections describe; ``known_links`` are there without being described."""
@@ -79,7 +81,8 @@ def _finish(links: Links, groups: Mapping[str, Group]) -> dict[tuple[Value, ...]
     for name, attrs in links.attrs.items():
         if type(attrs.get("group")) is not int:  # a number: done, with another link that shares the mapping
             _grouped(name, attrs, links, groups)
-        objects[(name,)] = Object("link", (name,), attrs, origin(places[name]))
+        key = (name,)
+        objects[key] = _new(Object, ("link", key, attrs, origin(places[name])))
     return objects
 
 

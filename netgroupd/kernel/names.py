@@ -74,8 +74,10 @@ class Names:
     def note_all(self, by_index: Mapping[int, str]) -> None:
         """Take what a dump says of many links."""
         if self._by_index:
+            known = self._by_name.get
             for index, name in by_index.items():
-                self.note(name, index)
+                if known(name) != index:
+                    self.note(name, index)
             return
         self._by_index.update(by_index)
         self._by_name.update(zip(by_index.values(), by_index, strict=True))

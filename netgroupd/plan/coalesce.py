@@ -208,6 +208,9 @@ def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep
 
 def _take(taken: dict[int, frozenset[str]], attr: str, positions: Sequence[int]) -> None:
     """Note that ``attr`` of the steps at ``positions`` is said; those of which the same is said share the note."""
+    if taken.keys().isdisjoint(positions):
+        taken.update(dict.fromkeys(positions, frozenset({attr})))
+        return
     joined: dict[frozenset[str], frozenset[str]] = {}
     for position in positions:
         before = taken.get(position, frozenset())

@@ -37,7 +37,9 @@ def _of_link(step: Step) -> int:
         return 1
     attrs, kind = step.attrs, kind_of(step.object)
     elsewhere = attrs.keys() & KINDS[kind].attrs.keys() if kind in _BY_ANOTHER_FAMILY else frozenset[str]()
-    count = bool(elsewhere) + _renamings(step.before.attrs if step.before else NOTHING, attrs)
+    count = int(bool(elsewhere))
+    if _NAMES in attrs:
+        count += _renamings(step.before.attrs if step.before else NOTHING, attrs)
     if step.op is Op.CREATE:
         return count + 1 + (not said_afterwards(kind, attrs).isdisjoint(attrs))
     return count + bool(attrs.keys() - elsewhere - {_NAMES})
@@ -45,8 +47,6 @@ def _of_link(step: Step) -> int:
 
 def _renamings(have: Attrs, attrs: Attrs) -> int:
     """One takes all names away that go, and one gives all that come."""
-    if _NAMES not in attrs:
-        return 0
     old, new = _names(have), _names(attrs)
     return bool(old - new) + bool(new - old)
 

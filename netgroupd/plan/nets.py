@@ -11,6 +11,7 @@ from netgroupd.plan.step import AnyStep, Op, Plan, Step
 from netgroupd.plan.tc.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.tc.beside import Said
 
+_new = tuple.__new__  # without the checks of the arguments' names: there is one for every link that is made
 _SWITCHES = "its rules are built beside the old ones, and take over at once"
 
 
@@ -31,7 +32,7 @@ def nets(plan: Plan) -> Iterator[Net]:
     for step in singles(plan.steps):
         obj = step.after or step.before
         assert obj
-        touched = obj.cls, said.identity(obj) if obj.cls == "filter" else obj.key
+        touched = (obj.cls, said.identity(obj)) if obj.cls == "filter" else obj[:2]
         if touched in found and step.before is step.after and not _comes_along(step):
             continue  # it is told with the making of the link, which is to have this
         found[touched] = (*found[touched], step) if touched in found else (step,)
@@ -59,7 +60,7 @@ def _net_alone(step: Step) -> Net | None:
     """The change of an object that one step touches in the usual way, which is nearly every one."""
     op, before, after, attrs, why = step
     if op is Op.CREATE and after:
-        return Net("+", after, NOTHING, after.attrs, why)
+        return _new(Net, ("+", after, NOTHING, after.attrs, why))
     if op is Op.CHANGE and before and before is not after:
         have = before.attrs
         return Net("~", step.object, {name: have.get(name) for name in attrs}, attrs, why)

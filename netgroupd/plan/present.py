@@ -7,7 +7,7 @@ is said in the last line.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 from operator import is_not
@@ -174,7 +174,7 @@ class _Details:
         self._names = names
         self._last: Attrs = NOTHING
         self._texts: dict[str, str] = {}
-        self._known: dict[tuple[object, ...], str] = {}
+        self._known: defaultdict[frozenset[str], dict[tuple[object, ...], str]] = defaultdict(dict)
 
     def of(self, net: Net) -> str:
         """As ``_details``."""
@@ -193,17 +193,20 @@ class _Details:
 
     def _of_link(self, net: Net) -> str:
         """Of links: what one of them has is what many others have."""
-        said_already, known, texts = _said_already(net.object), self._known, []
-        for name, value in net.after.items():
-            if name in said_already:
-                continue
-            kind = type(value)
-            pair = (name, kind, value) if kind in _SHARED else ()
-            if (text := known.get(pair)) is None:
-                text = _details(net._replace(after={name: value}), self._names)
-                if pair:
-                    known[pair] = text
-            texts.append(text)
+        said_already, after = _said_already(net.object), net.after
+        known, values = self._known[said_already], after.values()
+        try:
+            texts = [*map(known.__getitem__, zip(after, map(type, values), values, strict=True))]
+        except (KeyError, TypeError):  # the first to have one of them, or one that has records
+            texts = []
+            for name, value in after.items():
+                kind = type(value)
+                pair = (name, kind, value) if kind in _SHARED else ()
+                if (text := known.get(pair)) is None:
+                    text = "" if name in said_already else _details(net._replace(after={name: value}), self._names)
+                    if pair:
+                        known[pair] = text
+                texts.append(text)
         return "  ".join(filter(None, texts))
 
 

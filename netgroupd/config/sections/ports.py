@@ -120,9 +120,7 @@ class Ports:
         for name in every:  # which grows by what is made on the way
             attrs = links.attrs[name]
             for key in references_of(str(attrs.get("kind", ""))):
-                if key not in attrs:
-                    continue
-                other = attrs[key]
+                other = attrs.get(key)
                 if other is None or other in links.attrs or other in links.known:
                     continue
                 at = links.place(name, key)
