@@ -141,6 +141,10 @@ class LabError(NetgroupError):
     dbus_name = "org.netgroup1.Error.Lab"
 
 
+# pip cannot install it, and nothing says so before.
+NO_GLIB = "GLib for Python is missing (Debian: python3-gi, for /usr/bin/python3)"
+
+
 def short_of(error: OSError | MemoryError) -> NetgroupError:
     """What the system itself lacks, a descriptor or memory, as a sentence with what has been noted about it."""
     if isinstance(error, MemoryError):

@@ -12,7 +12,7 @@ from typing import Any
 
 from netgroupd.cli.parser import by_name, parse
 from netgroupd.cli.terminal import OutputError, Terminal, writing
-from netgroupd.errors import NetgroupError, notes_of, short_of
+from netgroupd.errors import NO_GLIB, NetgroupError, notes_of, short_of
 
 _INTERRUPTED = 130
 _LOADED = 100_000  # objects come with the modules of a verb, about
@@ -70,6 +70,10 @@ def _told(arguments: Namespace, terminal: Terminal) -> int:
         return _failed(error, terminal)
     except (OSError, MemoryError) as error:
         return _failed(short_of(error), terminal)
+    except ModuleNotFoundError as error:
+        if error.name != "gi":
+            raise
+        return _failed(NetgroupError(NO_GLIB), terminal)
     except KeyboardInterrupt as interrupt:
         terminal.end_progress()
         for note in notes_of(interrupt):

@@ -5,13 +5,17 @@ import argparse
 import difflib
 import os
 import re
+import sys
 import textwrap
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from netgroupd import __version__
 from netgroupd.cli.command import Command, Option
 from netgroupd.cli.commands import COMMANDS, COMMON, EXITS, PROGRAM, SUMMARY
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _WIDTH = 80
 _CALLED = {  # by those who come from other tools, and like nothing here
@@ -38,6 +42,10 @@ class Parser(argparse.ArgumentParser):
         message = re.sub(r"^argument (\S+): (expected .*)", r"\1: \2", message)
         message = re.sub(r"^argument (\S+): ignored explicit argument .*", r"\1 takes no value", message)
         self.exit(os.EX_USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
+        """Print the help, and raise where that fails: since Python 3.13 argparse does not tell."""
+        (file or sys.stdout).write(self.format_help())
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         # argparse knows only the commands that were made for it, and writes its list otherwise with each Python.

@@ -33,7 +33,7 @@ from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.plan.compare import differing, same
-from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, classes_of, cls_of
+from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, classes_ahead, cls_of
 from netgroupd.plan.tc.hooks import hooks_of
 from netgroupd.plan.tc.order import LAST, level_of
 from netgroupd.plan.theirs import Going, Theirs
@@ -240,7 +240,7 @@ class Kernel:
         behind it unless the step is optional.  ``progress`` hears how many steps each batch was.
         """
         refused: tuple[Refused, ...] = ()
-        about = classes_of(steps)
+        about = classes_ahead(steps)
         rules, routes, nexthops = (steps if cls in about else () for cls in ("rule", "route", "nexthop"))
         standing = Standing(codec("rule").dump(self._context, Selection())) if any(map(deletes_rule, rules)) else None
         self._context = self._context._replace(beside=beside(self._socket, routes), standing=standing)

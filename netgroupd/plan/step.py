@@ -7,7 +7,7 @@ The plan prints itself, for people and as JSON, and knows which line of which
 file asked for each step.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from enum import StrEnum
 from operator import attrgetter
@@ -77,6 +77,7 @@ class RangeStep(NamedTuple):
 
 AnyStep: TypeAlias = Step | GroupStep | RangeStep
 _CLS: Callable[[AnyStep], str] = attrgetter("after.cls")
+_LOOK = 1024
 
 
 def cls_of(step: AnyStep) -> str:
@@ -92,6 +93,17 @@ def classes_of(steps: Sequence[AnyStep]) -> frozenset[str]:
     with suppress(AttributeError):  # one deletes, or is about many
         return frozenset(map(_CLS, steps))  # at C speed, for rules are made by the million
     return frozenset(map(cls_of, steps))
+
+
+def classes_ahead(steps: Sequence[AnyStep]) -> Set[str]:
+    """The same of steps in the order of PHASES, but for what is behind many rules that are made: of ``tc`` alone."""
+    about: set[str] = set()
+    for start in range(0, len(steps), _LOOK):
+        some = steps[start : start + _LOOK]
+        about |= classes_of(some)
+        if some[-1].op is Op.CREATE and cls_of(some[-1]) == "filter":
+            break  # the kernel could be at work on them
+    return about
 
 
 class Plan(NamedTuple):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Start the daemon, or say what is missing for it: pip cannot install GLib's bindings, and nothing says so before."""
+"""Start the daemon, or say what is missing for it."""
 
 import sys
+
+from netgroupd.errors import NO_GLIB
 
 
 def main() -> int:
@@ -11,6 +13,6 @@ def main() -> int:
     except ModuleNotFoundError as error:
         if error.name != "gi":
             raise
-        print("netgroupd: GLib for Python is missing (Debian: python3-gi, for /usr/bin/python3)", file=sys.stderr)
+        print(f"netgroupd: {NO_GLIB}", file=sys.stderr)
         return 1
     return run()

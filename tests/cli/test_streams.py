@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a command ends where nobody reads any more what it prints."""
+"""How a command ends where nobody reads any more what it prints, or a library is missing."""
 
 import os
 import subprocess
@@ -16,6 +16,16 @@ def run(arguments, terminal):
     raise KeyboardInterrupt
 completion.run = run
 sys.exit(main.main(["completion", "bash"]))
+"""
+_WITHOUT_GLIB = """
+import sys
+from netgroupd.cli.main import main
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "gi":
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Finder())
+sys.exit(main(["reload"]))
 """
 _MAIN = ["-m", "netgroupd.cli.main"]
 
@@ -53,3 +63,9 @@ def test_what_is_written_before_an_interruption_is_not_missed() -> None:
 
 def test_result_that_nobody_reads_is_an_error() -> None:
     assert _status([*_MAIN, "completion", "bash"], "stdout", "stderr") == 1
+
+
+def test_what_pip_cannot_install_is_told_by_its_name() -> None:
+    ended = subprocess.run([sys.executable, "-c", _WITHOUT_GLIB], capture_output=True, text=True, check=False)
+    told = "error: GLib for Python is missing (Debian: python3-gi, for /usr/bin/python3)\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", told)
