@@ -2,6 +2,7 @@
 """Booting a guest from here: commands, files, limits, and every way it can die."""
 
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -102,6 +103,18 @@ def test_command_beyond_its_time_is_ended_and_the_guest_lives_on(machine: Machin
     with pytest.raises(LabError, match=r"(?s)sleep 1000: the time is up\nbefore"):
         machine._collect(process, argv, 0)
     assert _run(machine, "echo alive") == (0, "alive\n", "")
+
+
+def test_guest_reads_more_files_than_a_shell_may_hold_open(tmp_path: Path) -> None:
+    for number in range(1500):
+        (tmp_path / str(number)).touch()
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, usual[1]))
+    try:
+        with _machine(_image("as a process")) as machine:
+            assert _run(machine, f"cat {tmp_path}/*; date >/dev/null") == (0, "", "")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
 
 
 def test_nothing_that_the_guest_writes_reaches_the_host(machine: Machine, tmp_path: Path) -> None:
