@@ -61,7 +61,7 @@ def shipped_templates() -> Path:
     if (checkout / "pyproject.toml").is_file():
         return checkout / "templates"
     # PREFIX/lib/python3/dist-packages; sys.prefix is the interpreter's, which may be another.
-    return checkout.parents[2] / "share/netgroup/templates"
+    return checkout.joinpath("../../../share/netgroup/templates").resolve()
 
 
 def render(

@@ -246,20 +246,6 @@ def test_a_path_that_is_too_long_is_a_problem_of_its_own() -> None:
     assert (ended.returncode, ended.stderr) == (1, f"{path}:1:1: cannot be read: File name too long\n")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
-def test_who_has_no_home_and_no_name_can_render() -> None:
-    code = (
-        "import os, sys, netgroupd.engine.files, netgroupd.service.file_answers, netgroupd.cli.render\n"
-        "from netgroupd.cli.main import main\n"
-        "del os.environ['HOME']\n"
-        "os.chdir('/')\n"
-        "os.setuid(54321)\n"
-        "sys.exit(main(['render', '--config', '/dev/null']))"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
-
-
 @pytest.mark.parametrize(
     ("command", "status", "told"),
     [

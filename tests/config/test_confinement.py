@@ -231,3 +231,16 @@ def test_kernel_refuses_without_help_from_python(outcome: Any, user: str, kernel
 def test_the_other_user_is_another_user(outcome: Any) -> None:
     _, results = outcome("rude", "unprivileged", "no-landlock")
     assert results["uid"] == (_OTHER_USER if os.geteuid() == 0 else os.geteuid())
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+def test_who_has_no_home_and_no_name_can_render(library: Path) -> None:
+    code = (
+        "import os, sys, netgroupd.engine.files, netgroupd.service.file_answers, netgroupd.cli.render\n"
+        "from netgroupd.cli.main import main\n"
+        "del os.environ['HOME']\n"
+        "os.setuid(54321)\n"
+        "sys.exit(main(['render', '--config', '/dev/null']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=library, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
