@@ -7,6 +7,7 @@ marker names, on one processor or as many ``cpus`` as one says, for both or by k
 guest the same collection runs again, for one kernel.
 """
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Load the half that belongs here: each imports what would cost the other seconds."""
+    # The daemons of the tests, which are threads, keep more open than the 1,024 files of most shells.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if not GUEST_KERNEL:
         config.pluginmanager.import_plugin("tests.vm_outer")
         config.pluginmanager.import_plugin("tests.untimed")
