@@ -5,6 +5,7 @@ import atexit
 import gc
 import importlib
 import os
+import resource
 import sys
 from argparse import Namespace
 from io import BufferedWriter, FileIO, TextIOWrapper
@@ -29,6 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command line and return its exit status."""
     _mend_streams()
     _spare_collections()
+    _allow_many_files()
     try:
         return _ended(argv)
     finally:
@@ -87,6 +89,12 @@ def _failed(error: NetgroupError, terminal: Terminal) -> int:
     terminal.error(error)
     terminal.flush()
     return error.exit_code
+
+
+def _allow_many_files() -> None:
+    """Have room for the sockets of each network namespace: most shells allow 1,024 files at first."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _spare_collections() -> None:

@@ -65,3 +65,20 @@ def test_stack_comes_stays_and_goes(netgroupctl: Command, tmp_path: Path) -> Non
     gone = netgroupctl("rollback", "0")
     assert (gone.stderr, gone.returncode) == ("", 0)
     assert links() == 1
+
+
+@pytest.mark.vm("stock")
+def test_namespaces_may_be_more_than_the_files_that_a_shell_allows(tmp_path: Path) -> None:
+    spaces = [f"many{number}" for number in range(20)]
+    link = "links: {'dummy-[n=0-19]': {kind: dummy, netns: 'many{n}'}}"
+    (tmp_path / "10-many.yaml").write_text(link)
+    here = (sys.executable, "-m", "netgroupd.cli.main", "--netns", "many0", "--config", str(tmp_path), "apply")
+    try:
+        for space in spaces:
+            subprocess.run(["ip", "netns", "add", space], check=True)
+        ended = subprocess.run(["prlimit", "--nofile=32:", *here], capture_output=True, text=True, check=False)
+        assert (ended.stderr, ended.returncode) == ("", 0)
+    finally:
+        for space in spaces:
+            subprocess.run(["ip", "netns", "del", space], check=False)
+        shutil.rmtree(STATE.with_name("many0"), ignore_errors=True)
