@@ -5,19 +5,21 @@ import time
 from collections.abc import Iterator
 
 from netgroupd.engine.in_part import come_near
+from netgroupd.engine.kept.astray import is_astray, led_to
 from netgroupd.engine.kept.handles import leave_handles
 from netgroupd.engine.kept.orphans import without_orphans
 from netgroupd.engine.kept.routes_beside import without_beside
 from netgroupd.engine.kept.snapshot import Snapshot, release_states
-from netgroupd.engine.kept.theirs import give_back, of_others, on_staying
+from netgroupd.engine.kept.theirs import give_back, settings_of_others
 from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.refusals import error_of
-from netgroupd.engine.transaction import plan_for
+from netgroupd.engine.transaction import plan_for, with_what_others_lose
 from netgroupd.errors import ConfigError, Problem, Refusal, VerifyError
 from netgroupd.model.attr import Change
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import hardest
+from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Plan
 
@@ -59,7 +61,7 @@ def _without_place(problem: Problem) -> str:
 
 
 def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, tuple[Object, ...], list[Refusal]]:
-    """The plan that brought it back, what it took from others on links that stay, and what was refused."""
+    """The plan that brought it back, what it took from others on links that are there, and what was refused."""
     mine = mine._replace(was=True)
     # What stays is part of the goal, and so of what is looked at for it.
     actual = without_beside(look(kernel, before.state(), mine, vlans_apart=True), before)
@@ -80,10 +82,22 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, t
 
     plan = plan_for(kernel, goal, actual, mine)
     plan = plan._replace(warnings=(*plan.warnings, *told, *_keyless(before, actual)))
-    shaken = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual, mine).objects
-    staying = [obj for loss in on_staying(kernel, plan, goal, actual) for obj in loss.theirs.objects]
+    along = tuple(_lost_anew(kernel, plan, goal, actual, mine, before))
     refused = come_near(kernel, plan, goal, mine, again)[-1]
-    return plan, (*shaken, *staying), refused
+    return plan, along, refused
+
+
+def _lost_anew(
+    kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine, before: Snapshot
+) -> Iterator[Object]:
+    """What others lose by putting back alone, on links that are there in the end."""
+    lost = (*with_what_others_lose(kernel, plan, goal, actual, mine).others, *settings_of_others(kernel, plan))
+    gone = {name for name in plan.gone if (name,) not in goal.of("link")}
+    known = {*before.absent, *(obj[:2] for obj in before.others + before.passing)}
+    for obj in lost:
+        stays = gone.isdisjoint((*hangs_on(obj), *(led_to(obj) if is_astray(obj) else ())))
+        if stays and obj[:2] not in known and obj.key not in goal.of(obj.cls):
+            yield obj
 
 
 def _left_alone(goal: State, actual: State, owned: Owned) -> Iterator[str]:

@@ -148,10 +148,10 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         plan = _plan(kernel, wanted, actual, mine)
     if add_unseen(kernel, plan, actual):
         plan = _plan(kernel, wanted, actual, mine)
-    return _with_what_others_lose(kernel, plan, goal, actual, mine), actual
+    return with_what_others_lose(kernel, plan, goal, actual, mine), actual
 
 
-def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Plan:
+def with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Plan:
     """``plan``, and what others lose by it: what is to be said of that, and given back."""
     whole, plan = plan, affected.felt(plan)
     warnings = plan.warnings

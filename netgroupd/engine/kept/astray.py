@@ -58,14 +58,14 @@ def about_gone(kernel: Connection, plan: Plan, goal: State, actual: State) -> Lo
 def _on_links_again(rules: Sequence[Object], goal: State) -> tuple[Object, ...]:
     """Those that lead only to links which are there in the end."""
     actions = (obj for obj in rules if obj.cls == "action")
-    shared = {f"{obj.key[0]} {obj.key[1]}": [*_led_to(obj)] for obj in actions}
+    shared = {f"{obj.key[0]} {obj.key[1]}": [*led_to(obj)] for obj in actions}
 
-    def led_to(rule: Object) -> Iterator[str]:
-        yield from _led_to(rule)
+    def leads_to(rule: Object) -> Iterator[str]:
+        yield from led_to(rule)
         for action in records(rule.attrs, "actions"):
             yield from shared.get(str(action["kind"]), ())
 
-    return tuple(rule for rule in rules if all((name,) in goal.of("link") for name in led_to(rule)))
+    return tuple(rule for rule in rules if all((name,) in goal.of("link") for name in leads_to(rule)))
 
 
 def is_astray(obj: Object) -> bool:
@@ -83,7 +83,7 @@ def led_again(kernel: Connection, rules: Sequence[Object], mine: Mine) -> Iterat
         was = {name: value for name, value in rule.attrs.items() if name != _LED}
         now = found.of(rule.cls).get(rule.key)
         lost = now and now.attrs["actions"] != was["actions"] and _without_way(now.attrs) == _without_way(was)
-        if now and lost and UNSAID not in was and not any(_led_to(now)):
+        if now and lost and UNSAID not in was and not any(led_to(now)):
             want = rule._replace(attrs={**was, "optional": True})
             yield Step(Op.CHANGE, now, want, {"actions": was["actions"]})
 
@@ -101,7 +101,8 @@ def _without_way(attrs: Attrs) -> tuple[dict[str, object], ...]:
     return tuple({name: value for name, value in one.items() if name != "dev"} for one in records(attrs, "actions"))
 
 
-def _led_to(rule: Object) -> Iterator[str]:
+def led_to(rule: Object) -> Iterator[str]:
+    """The links that one of these leads to."""
     if rule.cls == "link":
         yield str(rule.attrs["dev"])
     yield from (str(action["dev"]) for action in records(rule.attrs, "actions") if "dev" in action)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What others have on links that a change leaves as they are, and that putting it back makes anew: it is back too."""
+
+import re
+
+import pytest
+
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm("stock")
+
+_TEAM = "links: {t: {kind: team, up: true%s}, d: {kind: dummy, up: true}}\n"
+_MADE = {
+    "queue": ("tc qdisc add dev t root handle 7: pfifo limit 77", "tc qdisc show dev t"),
+    "rule": (
+        "tc qdisc add dev t clsact",
+        "tc filter add dev t ingress pref 5 protocol ip flower dst_ip 10.0.0.1 action drop",
+        "tc filter show dev t ingress",
+    ),
+    "rule_that_leads_to_it": (
+        "tc qdisc add dev d clsact",
+        "tc filter add dev d ingress pref 5 protocol ip flower dst_ip 10.0.0.1 action mirred egress redirect dev t",
+        "tc filter show dev d ingress",
+    ),
+    "setting": (
+        "ip netns exec here sh -c 'echo 2 > /proc/sys/net/ipv4/conf/t/rp_filter'",
+        "ip netns exec here cat /proc/sys/net/ipv4/conf/t/rp_filter",
+    ),
+    "address": ("ip address add 10.0.0.1/24 dev t", "ip -br address show dev t scope global"),
+    "neighbour": ("ip neighbour add 10.0.0.7 lladdr 02:00:00:00:00:07 dev t", "ip neighbour show dev t nud permanent"),
+    "route": ("ip route add 10.1.0.0/16 dev t", "ip route show dev t"),
+}
+
+
+def _told(shown: str) -> str:
+    return re.sub(r"index \d+", "", here(shown))
+
+
+@pytest.mark.parametrize("name", _MADE)
+def test_is_there_again(engine_in: EngineIn, name: str) -> None:
+    engine_in("here", _TEAM % "").apply()
+    *commands, shown = _MADE[name]
+    for command in commands:
+        here(command)
+    before = _told(shown)
+    assert before
+    engine_in("here", _TEAM % ", mode: activebackup").apply(confirm_s=60.0)
+    engine_in("here", _TEAM % "").rollback()
+    assert _told(shown) == before
+
+
+def test_nothing_is_said_of_what_goes_for_good_with_links_of_the_change(engine_in: EngineIn) -> None:
+    files = "links: {d: {kind: dummy, up: true}%s}\n"
+    engine_in("here", files % "").apply()
+    engine_in("here", files % ", t: {kind: dummy, up: true}").apply(confirm_s=60.0)
+    for *commands, _ in _MADE.values():
+        for command in commands:
+            here(command)
+    assert not engine_in("here", files % "").rollback().plan.warnings
