@@ -122,6 +122,14 @@ OF_SESSION += [
         ("basic_of_another", "basic: {match: 'u32(0x0a090008/0xffffffff at 12)'}", False),
         ("basic_of_a_mark", "basic: {match: 'cmp(u8 at 9 layer network eq 6) and meta(fwmark eq 5)'}", False),
         ("basic_of_either", "basic: {match: 'meta(fwmark eq 5) or (cmp(u8 at 9 layer network eq 6))'}", True),
+        ("basic_of_its_peers_network", "basic: {match: 'cmp(u16 at 12 layer network eq 2569)'}", True),
+        ("basic_of_another_layer", "basic: {match: 'cmp(u8 at 12 layer transport eq 10)'}", False),
+        (
+            "basic_of_what_comes_behind_and",
+            "basic: {match: 'cmp(u8 at 9 layer network eq 17) and "
+            "cmp(u8 at 9 layer network eq 17) or cmp(u8 at 9 layer network eq 6)'}",
+            False,
+        ),
         ("usual_tos", "flower: {ip_tos: 0}", True),
         ("usual_tos_by_its_mask", "flower: {ip_tos: 0/0xfc}", True),
         ("another_tos", "flower: {ip_tos: 16}", False),

@@ -12,6 +12,7 @@ from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import same
 from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.without_mac import marked
 
 ROUTE = route_key("10.0.0.0/8")
 
@@ -120,3 +121,10 @@ def test_bridge_that_a_new_port_gives_another_mac_has_its_neighbours_again() -> 
     attrs: dict[str, Value] = {"kind": "dummy", "master": "br0"}
     plan = Plan((Step(Op.CREATE, None, Object("link", ("p",), attrs), attrs),))
     assert neighbour in Snapshot.of(plan, State([bridge, neighbour])).objects
+
+
+def test_bridge_that_has_the_mac_of_a_port_for_a_moment_has_its_neighbours_again() -> None:
+    bridge = Object("link", ("br0",), {"kind": "bridge", "mac": NO_MAC})
+    neighbour = Object("neighbour", ("br0", "192.0.2.9", False), {"lladdr": "02:00:00:00:00:09", "state": "permanent"})
+    (step,) = marked([Step(Op.CREATE, None, Object("bridge_vlan", ("br0", 5), {}))], [], {bridge.key: bridge})
+    assert neighbour in Snapshot.of(Plan((step,)), State([bridge, neighbour])).objects

@@ -36,6 +36,10 @@ def killed(*_args: object, **_named: object) -> None:
     raise KilledError
 
 
+def full(*_args: object) -> None:
+    raise JournalError(os.strerror(errno.ENOSPC))
+
+
 def mtu(desk: Desk) -> Value:
     return desk.kernel.state.of("link")["d0",].attrs["mtu"]
 
@@ -49,7 +53,39 @@ def test_what_has_come_in_the_place_of_what_was_there_keeps_nobody_from_another_
     warning = desk.engine.apply().plan.warnings[0]
     assert warning.startswith("what was there before generation 1 could not be put back: 'x' exists, is a link of kind")
     assert desk.kernel.has_link("y")
-    assert desk.engine.pending() is None
+    assert not desk.engine.has_begun()
+
+
+def test_what_could_not_be_put_back_is_looked_after_though_the_disk_takes_no_change_that_follows(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given(desk, "x", kind="dummy")
+    desk.wants("links: {x: {mtu: 1400}}")
+    desk.engine.apply(confirm_s=0.0)
+    given(desk, "x", kind="bridge")
+    desk.wants("links: {y: {kind: dummy}}")
+    with monkeypatch.context() as patch:
+        patch.setattr("netgroupd.engine.record.journal.write_atomically", full)
+        with pytest.raises(JournalError, match="No space left"):
+            desk.engine.apply()
+    given(desk, "x", kind="dummy", mtu=1400)
+    assert "generation 1" in str(desk.engine.recover())
+    assert desk.kernel.state.of("link")["x",].attrs["mtu"] == 1500
+
+
+@pytest.mark.parametrize("life", [1, 2, 0], ids=["the_same", "made_anew", "gone"])
+def test_change_waits_in_the_namespace_that_it_was_made_in_alone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, life: int
+) -> None:
+    lives = iter([1, 1])
+    monkeypatch.setattr("netgroupd.engine.record.journal.cookie_of", lambda _netns: next(lives, life))
+    desk.wants("links: {d0: {kind: dummy}}")
+    desk.engine.apply(confirm_s=60.0)
+    there = desk.there()
+    ended = None if life == 1 else "generation 1 ended with its network namespace; generation 0 is in effect"
+    assert desk.engine.recover() == ended
+    assert desk.there() == there
+    assert (desk.engine.pending() is None) == (life != 1)
 
 
 def test_what_others_deleted_does_not_keep_the_rest_from_coming_back(desk: Desk) -> None:

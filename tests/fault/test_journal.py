@@ -2,6 +2,7 @@
 """A journal of which a disk kept something else: it is told as such, whatever it is."""
 
 import gzip
+import zlib
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,19 @@ def test_journal_of_an_older_version_is_told_to_be_one(tmp_path: Path) -> None:
         Journal(tmp_path).read()
 
 
+def test_journal_of_a_newer_version_is_told_to_be_one(tmp_path: Path, written: bytes) -> None:
+    head, _, before = written.partition(b"\n")
+    newer = head.partition(b" ")[2].replace(b'"version":5', b'"version":6')
+    (tmp_path / "journal").write_bytes(b"%08x %b\n%b" % (zlib.crc32(newer), newer, before))
+    with pytest.raises(JournalError, match="of another version"):
+        Journal(tmp_path).read()
+
+
+def test_journal_that_somebody_removes_while_it_is_read_is_told_to_make_no_sense(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="makes no sense"):
+        Journal(tmp_path).before()
+
+
 def test_change_that_waits_is_told_without_what_was_there_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,4 +86,5 @@ def test_change_that_waits_is_told_without_what_was_there_before(
     assert pending is not None
     assert pending.generation == 1
     monkeypatch.setattr(clock, "boot_id", lambda: "another")
+    assert engine.pending() == (1, 0.0)
     assert "ended with the host's restart" in str(engine.recover())

@@ -36,6 +36,16 @@ def test_renamed_link_is_found_by_its_new_name_only() -> None:
     assert not names.knows("old")
 
 
+def test_link_that_is_renamed_is_the_same_for_a_dump_that_follows() -> None:
+    names = Names()
+    names.note_all({1: "a", 2: "b", 3: "d"})
+    names.rename("a", "c")
+    names.rename("b", "a")
+    names.note_all({1: "c", 2: "a", 3: "d"})
+    assert [names.by_index.get(index) for index in (1, 2, 3)] == ["c", "a", "d"]
+    assert not names.knows("b")
+
+
 def test_two_links_that_swap_names_are_told_apart() -> None:
     names = Names()
     names.note_all({1: "a", 2: "b"})

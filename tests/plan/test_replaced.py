@@ -9,6 +9,7 @@ from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op
 from tests.engine.desk import Desk
+from tests.plan.test_plan import link, messages, planned
 
 BASE = "links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]%s}%s}\nroutes: [%s]\nrules: [%s]"
 MORE = ", 'd[1-2]': {kind: dummy}"
@@ -134,3 +135,8 @@ def test_rule_that_the_kernel_does_not_change_counts_for_two_messages(desk: Desk
     desk.engine.apply()
     desk.wants(hook % (match, "pass"))
     assert present.summary(desk.engine.diff()) == f"1 to change; {messages}"
+
+
+def test_vlan_is_not_replaced_to_be_in_another_namespace() -> None:
+    text = "links: {low: {}, v: {kind: vlan, link: low, id: 5, netns: blue}}"
+    assert "change link v netns=blue" in messages(planned(text, link("low"), link("v", "vlan", link="low", id=5)))

@@ -192,6 +192,17 @@ CASES = {
     "rp_filter_that_is_loose_for_all": Case(
         _APART, "sysctl: {net.ipv4.conf.eth2.rp_filter: 1, net.ipv4.conf.all.rp_filter: 2}", False
     ),
+    "rp_filter_that_is_loose_for_all_already": Case(
+        f"{_APART}\nnetns exec here sysctl -qw net.ipv4.conf.all.rp_filter=2",
+        "sysctl: {net.ipv4.conf.eth2.rp_filter: 1}", False,
+    ),
+    **{
+        f"rp_filter_that_is_loose_for_{link}_no_more": Case(
+            f"{_APART}\nnetns exec here sysctl -qw net.ipv4.conf.{link}.rp_filter=2 net.ipv4.conf.{other}.rp_filter=1",
+            f"sysctl: {{net.ipv4.conf.{link}.rp_filter: 0}}", True,
+        )
+        for link, other in (("all", "eth2"), ("eth2", "all"))
+    },
     "rp_filter_on_a_link_of_nobody": Case(
         f"-n here link add d9 up type dummy\n-n here link set lo up\n{_NEAR}d9",
         "sysctl: {net.ipv4.conf.all.rp_filter: 1}", False,

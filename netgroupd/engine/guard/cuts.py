@@ -70,7 +70,7 @@ def refuse_cuts(
         _silenced(plan, ways, around),
         _unlearned(plan, ways),
         _unanswering(plan, ways, around),
-        _one_sided(plan, ways, around, asked),
+        _one_sided(plan, ways, asked),
         _cuts(plan, carried, ways, detours),
         _filtered(plan, ways, around, asked),
         _functions_gone(plan, carried, asked),
@@ -167,9 +167,9 @@ def _unanswering(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tup
                 yield way.link, _sentence(step, way.link, way.whose)
 
 
-def _one_sided(plan: Plan, ways: Sequence[Way], around: State, asked: Asked) -> Iterator[tuple[str, str]]:
+def _one_sided(plan: Plan, ways: Sequence[Way], asked: Asked) -> Iterator[tuple[str, str]]:
     """The links of the ways of which what comes by another one is not taken in any more."""
-    for step, way in one_sided([*singles(plan.steps)], ways, around, asked.kind):
+    for step, way in one_sided([*singles(plan.steps)], ways, asked):
         yield way.link, _sentence(step, way.link, way.whose)
 
 
@@ -218,8 +218,13 @@ def _along(kernel: Connection, route: Route, whose: str, to: str) -> Way:
 
 def _accept_ra(kernel: Connection, link: str) -> str:
     path = f"net/ipv6/conf/{link}/accept_ra"
-    setting = kernel.dump(Selection(frozenset({"sysctl"}), settings=frozenset({path}))).of("sysctl").get((path,))
-    return str(setting.attrs["value"]) if setting else _DEAF
+    return _settings(kernel, frozenset({path})).get(path, _DEAF)
+
+
+def _settings(kernel: Connection, paths: frozenset[str]) -> dict[str, str]:
+    """The value of each of those settings of the kernel that are there."""
+    there = kernel.dump(Selection(frozenset({"sysctl"}), settings=paths)).of("sysctl")
+    return {str(key[0]): str(setting.attrs["value"]) for key, setting in there.items()}
 
 
 def _vrfs_of(kernel: Connection, address: str) -> list[str]:
@@ -304,7 +309,11 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
         hooks = frozenset((name, hook) for name in names for hook in (CLSACT, *CLSACT_HOOKS))
         return kernel.dump(Selection(frozenset({"qdisc", "filter"}), hooks=hooks))
 
-    return Asked(kind, whole, rules, kernel.card_of)
+    @cache
+    def settings(paths: frozenset[str]) -> Mapping[str, str]:
+        return _settings(kernel, paths)
+
+    return Asked(kind, whole, rules, kernel.card_of, settings)
 
 
 def _sentence(step: Step, link: str, whose: str, instead: str = "", said: Said | None = None) -> str:

@@ -5,35 +5,47 @@ The link that has the address of a way is the one that it comes by, where that i
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from netgroupd.engine.guard.tc import Asked
 from netgroupd.engine.guard.way import Way
-from netgroupd.model.state import State
 from netgroupd.plan.step import Step
 
-_STRICT = re.compile("net/ipv4/conf/(.+)/(?:rp_filter|arp_filter)")
+_FILTER = re.compile("net/ipv4/conf/(.+)/(rp_filter|arp_filter)")
 _FOR_ALL_VRFS = "net/ipv4/tcp_l3mdev_accept"  # without it who listens in no VRF hears nothing of what comes into one
-_YES, _NO, _LOOSE = "1", "0", "2"
+_YES, _NO = "1", "0"
 _NEVER_IN = "dummy"
 
 
-def one_sided(
-    steps: Sequence[Step], ways: Sequence[Way], around: State, kind: Callable[[str], str]
-) -> Iterator[tuple[Step, Way]]:
-    """The steps by which what comes for ``ways`` is not taken in any more; ``kind`` tells that of a link."""
+def one_sided(steps: Sequence[Step], ways: Sequence[Way], asked: Asked) -> Iterator[tuple[Step, Way]]:
+    """The steps by which what comes for ``ways`` is not taken in any more."""
     steps = [step for step in steps if step.object.cls == "sysctl"]
-    settings = {key[0]: each.attrs.get("value") for key, each in around.of("sysctl").items()} if steps else {}
-    settings |= {step.object.key[0]: step.attrs.get("value") for step in steps}
+    told = {str(step.object.key[0]): str(step.attrs.get("value")) for step in steps}
     for step in steps:
-        path, value = str(step.object.key[0]), step.attrs.get("value")
-        strict = _STRICT.fullmatch(path) if value == _YES else None
+        path = str(step.object.key[0])
         for way in ways:
-            felt = (name for name in _coming_by(way) if strict and strict[1] in ("all", name))
-            coming = [name for name in felt if kind(name) != _NEVER_IN]
-            loose = (settings.get(f"net/ipv4/conf/{name}/rp_filter") == _LOOSE for name in ("all", *coming))
-            deaf = path == _FOR_ALL_VRFS and value == _NO and way.vrf and way.session.peer
-            if deaf or (coming and not (path.endswith("/rp_filter") and any(loose))):
+            deaf = path == _FOR_ALL_VRFS and told[path] == _NO and way.vrf and way.session.peer
+            if deaf or _is_shut(path, way, told, asked):
                 yield step, way
+
+
+def _is_shut(path: str, way: Way, told: Mapping[str, str], asked: Asked) -> bool:
+    """Whether a link that a way comes by begins to be strict with what is ``told``, of which ``path`` is a part."""
+    setting = _FILTER.fullmatch(path)
+    if setting is None:
+        return False
+    where, what = setting.groups()
+    for name in _coming_by(way):
+        if where in ("all", name) and asked.kind(name) != _NEVER_IN:
+            before = asked.settings(frozenset(f"net/ipv4/conf/{each}/{what}" for each in ("all", name)))
+            if not _is_strict(before.values()) and _is_strict(told.get(each, was) for each, was in before.items()):
+                return True
+    return False
+
+
+def _is_strict(values: Iterable[str]) -> bool:
+    """The higher value counts, of a link and of all: 2 is the loose one."""
+    return max(values, default=_NO) == _YES
 
 
 def _coming_by(way: Way) -> frozenset[str]:

@@ -34,13 +34,15 @@ _MATTERING = ON_QDISCS | {"action"}
 class Asked(NamedTuple):
     """What else is to be known of links: the kind of one, and all of some, where a plan only needed a part.
 
-    And the rules at the hooks of some, whoever has put them there; and the card that one is a function of.
+    And the rules at the hooks of some, whoever has put them there; the card that one is a function of; and the
+    values of settings.
     """
 
     kind: Callable[[str], str]
     whole: Callable[[Set[str]], Mapping[Key, Object]]
     rules: Callable[[Set[str]], State]
     card_of: Callable[[str], str]
+    settings: Callable[[frozenset[str]], Mapping[str, str]]
 
 
 def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Asked) -> Iterator[tuple[Step, str, str]]:
