@@ -331,6 +331,8 @@ class Socket:
             is_ours = len(received) >= HEADER_LEN and SEQUENCE.unpack_from(received, 8) == (sequence,)
             passing = skim if is_ours else None
             start, end = passing(received, found) if passing else 0, len(received)
+            if worthless and is_ours:
+                start = _alike(received)
             while start + HEADER_LEN <= end:
                 size, kind, flags, got, _ = unpack(received, start)
                 first, last = start + HEADER_LEN, start + size
@@ -370,6 +372,16 @@ class Socket:
 def noop(sequence: int) -> bytes:
     """A message that does nothing and is acknowledged."""
     return HEADER.pack(HEADER_LEN, NLMSG_NOOP, NLM_F_REQUEST | NLM_F_ACK, sequence, 0)
+
+
+def _alike(packet: memoryview) -> int:
+    """How many bytes at the start of a packet are messages with one header for all, which tells nothing of the dump."""
+    size, kind, flags, *_ = HEADER.unpack_from(packet)
+    if size < HEADER_LEN or kind in _ENDS or flags & NLM_F_DUMP_INTR:
+        return 0
+    each = struct.Struct(f"{HEADER.format}{(size - HEADER_LEN + 3) & ~3}x")
+    alike = len(packet) - len(packet) % each.size
+    return alike if len(set(each.iter_unpack(packet[:alike]))) == 1 else 0
 
 
 def split(packet: memoryview) -> Iterator[Message]:
