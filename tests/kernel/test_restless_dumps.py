@@ -60,7 +60,11 @@ class Foretold(Socket):
 
     def __init__(self, flags: list[int]) -> None:
         super().__init__()
-        messages = [HEADER.pack(40, 28, NLM_F_MULTI | each, 1, 0) + bytes((1,) * 24) for each in flags]
+        sizes = [44, *[40] * (len(flags) - 1)]  # of the address of lo more is said than of others
+        messages = [
+            HEADER.pack(size, 28, NLM_F_MULTI | each, 1, 0) + bytes((1,) * (size - 16))
+            for size, each in zip(sizes, flags, strict=True)
+        ]
         self.packet = b"".join([*messages, HEADER.pack(20, NLMSG_DONE, NLM_F_MULTI, 1, 0), bytes(4)])
 
     def receive(self) -> memoryview:
