@@ -135,10 +135,10 @@ def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequ
             lists = known[group, id(step.attrs)] = [
                 buckets[Bucket(group, attr, value)] for attr, value in said if isinstance(value, int | str | None)
             ]
+            if abilities.group_mac and step.attrs.get("mac"):
+                lists.append(macs[group])
         for found in lists:
             found.append(position)
-        if abilities.group_mac and step.attrs.get("mac"):
-            macs[group].append(position)
     whole = {bucket: found for bucket, found in buckets.items() if _is_whole(bucket, found, stage, members)}
     if teams := {step.object.name for step in stage.steps if "mtu" in step.attrs and kind_of(step.object) == "team"}:
         whole = {bucket: found for bucket, found in whole.items() if not _tells_ports(bucket, found, stage, teams)}
