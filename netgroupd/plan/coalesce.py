@@ -36,6 +36,7 @@ from netgroupd.plan.vf import by_card
 SCRATCH = GROUP_BASE + 0xFFFF
 SCRATCH_MASTERS = GROUP_BASE + 0xFFFE
 
+_NOTHING = frozenset[str]()
 _FEW = 4  # below this one message each costs less than moving them
 _MANY = 128  # from here a delete of its own costs less than moving the members
 _COMING = {**dict.fromkeys(("create links", "create links of bridges"), Members.create), "move links": Members.part}
@@ -198,7 +199,7 @@ def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep
         depth = max([stage.depths[position] for position in whole])
         items.append((depth, GroupStep(Op.CHANGE, group, attrs, steps, mask)))
     for position, step in enumerate(stage.steps):
-        gone = taken.get(position, frozenset())
+        gone = taken.get(position, _NOTHING)
         if step.attrs.keys() <= gone:
             continue
         left = {attr: value for attr, value in step.attrs.items() if attr not in gone} if gone else step.attrs
