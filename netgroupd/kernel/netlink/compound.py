@@ -33,7 +33,7 @@ def kind_of(request: bytes) -> int:
     Of other classifiers the rules of one preference are asked in the order in
     which they came.
     """
-    kind = request[4]  # of two bytes, of which routing netlink needs one
+    kind = request[4] | request[5] << 8
     if kind not in _KINDS or (kind == _DELETE and not any(request[_HANDLE : _HANDLE + 4])):
         return 0  # all of a preference is no work to share
     return kind if request.startswith(_FLOWER, _CLASSIFIER) else 0
