@@ -3,6 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.config.report import Report
@@ -40,8 +41,8 @@ class Checked(NamedTuple):
 
     def of_kinds(self, kinds: Iterable[str]) -> list[tuple[str, Attrs]]:
         """The links of some kinds, with what files and masters say of them."""
-        attrs = self.links.attrs
-        return [(name, attrs[name]) for kind in kinds for name in self.by_kind.get(kind, ())]
+        names = [*chain.from_iterable(self.by_kind.get(kind, ()) for kind in kinds)]
+        return [*zip(names, map(self.links.attrs.__getitem__, names), strict=True)]
 
     def saying(self, field: str, kinds: Iterable[str] | None = None) -> Iterator[tuple[str, Attrs]]:
         """The links, or those of some kinds, of which a field is said."""

@@ -13,7 +13,8 @@ class Known:
     """Names of links in one of several places, but for ``ours``, which are there because they were described.
 
     ``asked`` is every name that was looked for, and whether it is one.  ``owner`` tells the name of
-    the link that has a name beside that, "" where none has.  ``expect`` hears how many will be looked for.
+    the link that has a name beside that, "" where none has.  ``expect`` hears which will be looked for, and answers
+    for those of which it is known already.
     """
 
     def __init__(
@@ -21,7 +22,7 @@ class Known:
         *places: Container[str],
         ours: Set[str] = frozenset(),
         owner: Callable[[str], str] = lambda _: "",
-        expect: Callable[[int], None] = lambda _: None,
+        expect: Callable[[Set[str]], Mapping[str, bool]] = lambda _: {},
     ) -> None:
         self._places = places
         self._ours = ours
@@ -39,7 +40,7 @@ class Known:
 
     def expect(self, names: Set[str]) -> None:
         """Hear which names will be looked for, so that those of very many are not found one by one."""
-        self._expect(len(names - self._ours - self.asked.keys()))
+        self.asked.update(self._expect(names - self._ours - self.asked.keys()))
 
     def _is_there(self, name: str) -> bool:
         if name in self._ours:

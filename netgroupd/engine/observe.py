@@ -68,8 +68,8 @@ class Connection(Protocol):
     def has_link(self, name: str) -> bool:
         """Whether there is a link of that name."""
 
-    def expect(self, names: int) -> None:
-        """Hear about how many names it will be asked."""
+    def expect(self, names: Set[str]) -> Mapping[str, bool]:
+        """Hear about which names it will be asked, and say of those which there are of which it is known."""
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""

@@ -114,7 +114,7 @@ def _by_another_name(kernel: Connection, goal: State, actual: State) -> Iterator
     links, there = goal.of("link"), actual.of("link")
     if links.keys() <= there.keys():
         return
-    waiting = (link.name for key, link in links.items() if key not in there and not link.attrs.get("kind"))
+    waiting = (link.name for key, link in links.items() if not link.attrs.get("kind") and key not in there)
     for name in islice(waiting, FEW):
         if (found := kernel.names.find(name)) and found[0] != name:
             yield f"{name} is another name of {found[0]}, and no file can name a link by that"

@@ -130,10 +130,12 @@ class Kernel:
             self.names.note(*found)
         return self.names.knows(name)
 
-    def expect(self, names: int) -> None:
-        """Read all names at once where it will be asked about more than a few."""
-        if self._asked + names > links.FEW and not self.names.whole:
+    def expect(self, names: Set[str]) -> Mapping[str, bool]:
+        """Which there are: read all names at once where it will be asked about more than a few, or else leave it."""
+        if self._asked + len(names) > links.FEW and not self.names.whole:
             self.read_names()
+        there = names & self.names.names()
+        return {**dict.fromkeys(names, False), **dict.fromkeys(there, True)} if self.names.whole else {}
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""

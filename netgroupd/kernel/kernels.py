@@ -214,7 +214,7 @@ class Kernels(Kernel):
         yield place, Step(Op.CHANGE, step.after, step.after, after, step.why)
 
     def _send(self, source: str, name: str, place: str) -> None:
-        self._at(source).names.send(name, self._at(place).names)
+        self._at(source).names.elsewhere[name] = self._at(place).names
         self._places[name] = place
 
     def _of_link(self, step: Step) -> Iterator[tuple[str, AnyStep]]:

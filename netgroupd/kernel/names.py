@@ -6,7 +6,7 @@ index chosen here, so that the messages behind it in the same batch can refer to
 it before the kernel has made it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 
 # The kernel counts up from 1 for links that do not ask for an index: far above,
 # nothing made by another program meanwhile takes one that was chosen here.
@@ -38,7 +38,8 @@ class Names:
         """Whether a dump has brought the names of all links there are."""
         self.fd = -1
         """The network namespace, for messages to another one that put a link into it."""
-        self._elsewhere: dict[str, Names] = {}
+        self.elsewhere: dict[str, Names] = {}
+        """In which other namespace a link is to be that a message to this one makes or moves."""
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -50,6 +51,10 @@ class Names:
     def by_index(self) -> dict[int, str]:
         """For reading in bulk only."""
         return self._by_index
+
+    def names(self) -> Set[str]:
+        """Those of the links."""
+        return self._by_name.keys()
 
     def knows(self, name: str) -> bool:
         """Whether a dump has brought the link or a step has made it; the kernel is not asked."""
@@ -95,22 +100,14 @@ class Names:
         self.forget(old)
         self.note(new, index)
 
-    def send(self, name: str, there: "Names") -> None:
-        """Note in which namespace the link is to be that a message to this one makes or moves."""
-        self._elsewhere[name] = there
-
-    def destination(self, name: str) -> "Names":
-        """Where a link is to be that a message to this namespace makes or moves."""
-        return self._elsewhere.get(name, self)
-
     def reserve(self, name: str) -> int:
         """Choose the index of a link that is about to be made, or moved, by a message to this namespace."""
-        if self.whole and not self._elsewhere:  # as of nearly every link that is made
+        if self.whole and not self.elsewhere:  # as of nearly every link that is made
             self._highest = index = self._highest + 1
             self._by_name[name] = index
             self._by_index[index] = name
             return index
-        there = self.destination(name)
+        there = self.elsewhere.get(name, self)
         # The kernel looks for it in the namespace that it is told in, and then in that of the link.
         index = max(self._highest, there._highest) + 1
         while self._is_taken(index) or (there is not self and there._is_taken(index)):

@@ -28,7 +28,7 @@ def without_absent(desired: State, actual: State) -> tuple[State, frozenset[str]
     want, have = desired.of("link"), actual.of("link")
     if want.keys() <= have.keys():  # at C speed where all are there
         return desired, frozenset(), ()
-    absent = [link.name for key, link in want.items() if key not in have and not link.attrs.get("kind")]
+    absent = [link.name for key, link in want.items() if not link.attrs.get("kind") and key not in have]
     if not absent:
         return desired, frozenset(), ()
     attainable = without_links(desired, absent, actual)

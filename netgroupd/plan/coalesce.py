@@ -36,6 +36,7 @@ from netgroupd.plan.vf import by_card
 SCRATCH = GROUP_BASE + 0xFFFF
 SCRATCH_MASTERS = GROUP_BASE + 0xFFFE
 
+_NOTHING = frozenset[str]()
 _FEW = 4  # below this one message each costs less than moving them
 _MANY = 128  # from here a delete of its own costs less than moving the members
 _COMING = {**dict.fromkeys(("create links", "create links of bridges"), Members.create), "move links": Members.part}
@@ -135,10 +136,10 @@ def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequ
             lists = known[group, id(step.attrs)] = [
                 buckets[Bucket(group, attr, value)] for attr, value in said if isinstance(value, int | str | None)
             ]
+            if abilities.group_mac and step.attrs.get("mac"):
+                lists.append(macs[group])
         for found in lists:
             found.append(position)
-        if abilities.group_mac and step.attrs.get("mac"):
-            macs[group].append(position)
     whole = {bucket: found for bucket, found in buckets.items() if _is_whole(bucket, found, stage, members)}
     if teams := {step.object.name for step in stage.steps if "mtu" in step.attrs and kind_of(step.object) == "team"}:
         whole = {bucket: found for bucket, found in whole.items() if not _tells_ports(bucket, found, stage, teams)}
@@ -198,7 +199,7 @@ def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep
         depth = max([stage.depths[position] for position in whole])
         items.append((depth, GroupStep(Op.CHANGE, group, attrs, steps, mask)))
     for position, step in enumerate(stage.steps):
-        gone = taken.get(position, frozenset())
+        gone = taken.get(position, _NOTHING)
         if step.attrs.keys() <= gone:
             continue
         left = {attr: value for attr, value in step.attrs.items() if attr not in gone} if gone else step.attrs

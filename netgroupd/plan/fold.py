@@ -10,7 +10,7 @@ Linear but for sorting.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, product
+from itertools import islice, product, repeat
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -103,8 +103,8 @@ def _fold_alike(skeletons: tuple[Skeleton, ...], rows: list[tuple[_Point, _Point
     loose = [not exact and _is_loose(rest) for _, rest in rules]
     apart = [rest for (_, rest), ignored in zip(rules, loose, strict=True) if not ignored]
     by_rest: dict[_Point, list[int]] = defaultdict(list)
-    for number in range(len(rows)):
-        by_rest[tuple(column[number] for column in apart)].append(number)
+    for number, key in enumerate(zip(*apart, strict=True) if apart else repeat((), len(rows))):
+        by_rest[key].append(number)
     for found in by_rest.values():
         terms = [Term("", rest[found[0]], strides) for strides, rest in rules]
         shown = [points[number] for number in found]

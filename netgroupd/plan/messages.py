@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from netgroupd.model.bridge_vlan import is_out
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.link import said_afterwards
+from netgroupd.model.link import SAID_AFTERWARDS, said_afterwards
 from netgroupd.model.state import NOTHING, Attrs
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
@@ -14,6 +14,8 @@ from netgroupd.plan.without_mac import BY_A_PORT
 
 _BY_ANOTHER_FAMILY = frozenset({"team", "wireguard"})
 _NAMES = "altnames"
+_MORE = frozenset({_NAMES, "mtu"}).union(SAID_AFTERWARDS, *(KINDS[kind].attrs for kind in _BY_ANOTHER_FAMILY))
+"""What may take a message more of a link that is made."""
 
 
 def messages(steps: Iterable[AnyStep]) -> int:
@@ -33,9 +35,10 @@ def _messages_of(step: AnyStep) -> int:
 
 
 def _of_link(step: Step) -> int:
-    if step.op is Op.DELETE:
+    attrs = step.attrs
+    if step.op is Op.DELETE or (step.op is Op.CREATE and _MORE.isdisjoint(attrs)):  # as nearly every link
         return 1
-    attrs, kind = step.attrs, kind_of(step.object)
+    kind = kind_of(step.object)
     elsewhere = attrs.keys() & KINDS[kind].attrs.keys() if kind in _BY_ANOTHER_FAMILY else frozenset[str]()
     count = int(bool(elsewhere))
     if _NAMES in attrs:

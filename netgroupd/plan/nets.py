@@ -33,9 +33,10 @@ def nets(plan: Plan) -> Iterator[Net]:
         obj = step.after or step.before
         assert obj
         touched = (obj.cls, said.identity(obj)) if obj.cls == "filter" else obj[:2]
-        if touched in found and step.before is step.after and not _comes_along(step):
-            continue  # it is told with the making of the link, which is to have this
-        found[touched] = (*found[touched], step) if touched in found else (step,)
+        if touched not in found:
+            found[touched] = (step,)
+        elif step.before is not step.after or _comes_along(step):  # else told with the making of the link, to have this
+            found[touched] = (*found[touched], step)
     for touched in [*found]:
         steps = found.pop(touched)  # of half a million objects it is not all there at once
         net = (_net_alone(steps[0]) if len(steps) == 1 else None) or _net(steps, said)

@@ -227,8 +227,8 @@ class _Cut:
             later["mac"] = riding.pop("mac")
         if not all(riding.values()):  # what is new has nothing yet, and some cannot be told so
             riding = {attr: value for attr, value in riding.items() if value not in (None, ())}
-        if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
-            del riding["protodown"]
+            if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
+                del riding["protodown"]
         master = riding.get("master")
         if name in self.above.ports or (attrs.get("kind") in TEAMING and self._has_ports_first(want)):
             entering = Step(Op.CHANGE, want, want, {"master": riding.pop("master")}, step.why)

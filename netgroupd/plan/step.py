@@ -77,7 +77,7 @@ class RangeStep(NamedTuple):
 
 AnyStep: TypeAlias = Step | GroupStep | RangeStep
 _CLS: Callable[[AnyStep], str] = attrgetter("after.cls")
-_LOOK = 1024
+_LOOK = 128
 
 
 def cls_of(step: AnyStep) -> str:

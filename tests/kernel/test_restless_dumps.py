@@ -11,8 +11,9 @@ from itertools import count
 import pytest
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel.netlink.message import NLM_F_DUMP, request
+from netgroupd.kernel.netlink.message import HEADER, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_MULTI, NLMSG_DONE, request
 from netgroupd.kernel.netlink.socket import Decode, Skim, Socket, T
+from tests.instructions import instructions
 
 pytestmark = pytest.mark.vm("stock")
 
@@ -52,6 +53,22 @@ class Overrun(Socket):
 
 def number(kind: int, _payload: memoryview) -> int:
     return kind
+
+
+class Foretold(Socket):
+    """A dump that comes in one packet: messages that all say one, with these flags, and the end of it."""
+
+    def __init__(self, flags: list[int]) -> None:
+        super().__init__()
+        sizes = [44, *[40] * (len(flags) - 1)]  # of the address of lo more is said than of others
+        messages = [
+            HEADER.pack(size, 28, NLM_F_MULTI | each, 1, 0) + bytes((1,) * (size - 16))
+            for size, each in zip(sizes, flags, strict=True)
+        ]
+        self.packet = b"".join([*messages, HEADER.pack(20, NLMSG_DONE, NLM_F_MULTI, 1, 0), bytes(4)])
+
+    def receive(self) -> memoryview:
+        return memoryview(self.packet)
 
 
 def test_second_reading_that_brings_the_same_is_believed() -> None:
@@ -128,3 +145,23 @@ def test_dump_that_was_given_up_in_the_middle_is_in_nobodys_way(
             with pytest.raises(KeyboardInterrupt):
                 socket.dump(message, number)
         assert len(socket.dump(message, number)) == 101
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xff"], ids=["told", "worth nothing"])
+@pytest.mark.parametrize("place", [None, 0, 1, 2])
+@pytest.mark.parametrize("count", [1, 3])
+def test_change_is_seen_in_any_message_also_of_those_that_are_not_read(
+    mark: bytes, place: int | None, count: int
+) -> None:
+    flags = [NLM_F_DUMP_INTR * (each == place) for each in range(count)]
+    with closing(Foretold(flags)) as socket:
+        _, whole = socket._dump_once(request(30, NLM_F_DUMP, bytes(12)), number, "dump", mark, None)
+        assert whole != any(flags)
+
+
+def test_messages_that_are_worth_nothing_take_nothing_each() -> None:
+    def read(messages: int) -> int:
+        with closing(Foretold([0] * messages)) as socket:
+            return instructions(lambda: socket.dump(request(30, NLM_F_DUMP, bytes(12)), number, mark=b"\xff"))
+
+    assert read(500) == read(100)

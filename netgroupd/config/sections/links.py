@@ -6,6 +6,7 @@ something refers to it.  Ports are noted here and joined to their masters in
 ``ports``; attributes of groups come last, in ``expand``.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ NESTED = frozenset(
 ) | {"sysctl", "token", "ports", "port", "links"}
 BESIDE = ("kind", *sorted(NESTED))
 
+_VLAN = re.compile(r"(.+)\.[0-9]{1,4}", re.DOTALL)
 _NAMELESS = Pattern("", (Range("", (), 0),), lambda env: "", True)  # of a key that cannot be read: no instances
 
 
@@ -86,10 +88,8 @@ class Links:
 
         One that somebody else has made is what it is, unless it is described as a VLAN.
         """
-        lower, _, vid = name.rpartition(".")
-        if not lower or len(vid) > 4 or not vid.isdecimal() or not vid.isascii():
-            return ""
-        return lower if kind == "vlan" or name not in self.known else ""
+        shaped = _VLAN.fullmatch(name)
+        return shaped[1] if shaped and (kind == "vlan" or name not in self.known) else ""
 
     def blocks_of(self, name: str) -> Iterable[Block]:
         """Every block that says something of a link."""

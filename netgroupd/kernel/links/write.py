@@ -171,7 +171,7 @@ def _create(step: Step, context: Context) -> Iterator[Request]:
         NLM_F_CREATE | NLM_F_EXCL,
         header(index, *_flags(attrs, flags)),
         text(IFLA_IFNAME, name),
-        _destination(name, names),
+        _destination(name, names) if names.elsewhere else b"",
         *body,
         nest(IFLA_LINKINFO, info),
     )
@@ -218,8 +218,7 @@ def _peer(attrs: Attrs, context: Context) -> bytes:
 
 def _destination(name: str, names: Names) -> bytes:
     """Say in which other namespace the link is to be."""
-    there = names.destination(name)
-    return b"" if there is names else u32(IFLA_NET_NS_FD, there.fd)
+    return u32(IFLA_NET_NS_FD, names.elsewhere[name].fd) if name in names.elsewhere else b""
 
 
 def _port(parts: _Parts, attrs: Attrs, context: Context) -> Iterator[bytes]:

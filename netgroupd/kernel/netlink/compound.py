@@ -34,9 +34,9 @@ def kind_of(request: bytes) -> int:
     which they came.
     """
     kind = request[4] | request[5] << 8
-    if kind == _DELETE and not any(request[_HANDLE : _HANDLE + 4]):
-        return 0  # all of a preference, which is no work to share
-    return kind if kind in _KINDS and request.startswith(_FLOWER, _CLASSIFIER) else 0
+    if kind not in _KINDS or (kind == _DELETE and not any(request[_HANDLE : _HANDLE + 4])):
+        return 0  # all of a preference is no work to share
+    return kind if request.startswith(_FLOWER, _CLASSIFIER) else 0
 
 
 def entry(message: bytes) -> bytes:

@@ -44,9 +44,10 @@ def attr(kind: int, payload: bytes) -> bytes:
         OSError: The payload is more than an attribute can hold.
     """
     size = len(payload)
-    if size > _LARGEST:
-        raise OSError(errno.EMSGSIZE, f"it takes {size} bytes where an attribute holds {_LARGEST}")
-    return _ATTR.pack(size + 4, kind) + payload + _PAD[size & 3]
+    try:
+        return _ATTR.pack(size + 4, kind) + payload + _PAD[size & 3]
+    except struct.error:
+        raise OSError(errno.EMSGSIZE, f"it takes {size} bytes where an attribute holds {_LARGEST}") from None
 
 
 def u8(kind: int, value: int) -> bytes:

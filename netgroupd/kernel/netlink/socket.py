@@ -15,6 +15,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import NamedTuple, Self, TypeVar
 
 from netgroupd.errors import KernelError, Refusal
@@ -329,7 +330,7 @@ class Socket:
             worthless = bool(mark) and mark not in received.tobytes()
             # As `split` does it, without its tuples: this loop sees every link there is.
             is_ours = len(received) >= HEADER_LEN and SEQUENCE.unpack_from(received, 8) == (sequence,)
-            passing = skim if is_ours else None
+            passing = (_alike if worthless else skim) if is_ours else None
             start, end = passing(received, found) if passing else 0, len(received)
             while start + HEADER_LEN <= end:
                 size, kind, flags, got, _ = unpack(received, start)
@@ -370,6 +371,18 @@ class Socket:
 def noop(sequence: int) -> bytes:
     """A message that does nothing and is acknowledged."""
     return HEADER.pack(HEADER_LEN, NLMSG_NOOP, NLM_F_REQUEST | NLM_F_ACK, sequence, 0)
+
+
+def _alike(packet: memoryview, _found: list[T]) -> int:
+    """How many bytes at the start of a packet are messages with one header, that tells nothing of the dump."""
+    if len(packet) < HEADER_LEN:
+        return 0
+    head = size, kind, flags, *_ = HEADER.unpack_from(packet)
+    if size < HEADER_LEN or kind in _ENDS or flags & NLM_F_DUMP_INTR:
+        return 0
+    each = struct.Struct(f"{HEADER.format}{(size - HEADER_LEN + 3) & ~3}x")
+    whole = len(packet) - len(packet) % each.size
+    return each.size * len([*takewhile(head.__eq__, each.iter_unpack(packet[:whole]))])
 
 
 def split(packet: memoryview) -> Iterator[Message]:
