@@ -5,6 +5,7 @@ A worker does one thing after another in the order of asking.  What comes out
 is handed to the main loop; nothing else is shared between the threads.
 """
 
+import ctypes
 import errno
 import os
 import threading
@@ -91,6 +92,12 @@ def start_thread(name: str, run: Callable[[], None]) -> None:
         raise OSError(errno.EAGAIN, str(error)) from error
 
 
+def _give_back() -> None:
+    """Let the system have what was needed: glibc would keep a quarter of all memory after an edit of 10,000 links."""
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
+
+
 class Worker:
     """One thread with a bounded queue for each who asks; it takes one of each by turns, so that none fills all."""
 
@@ -104,6 +111,8 @@ class Worker:
     def _run(self) -> None:
         while True:
             self._next()()
+            if not self._waiting:
+                _give_back()
 
     def _next(self) -> _Task:
         with self._come:

@@ -150,3 +150,20 @@ def test_flood_leaves_no_call_of_the_main_loop_behind() -> None:
     GLib.idle_add(turn, priority=GLib.PRIORITY_DEFAULT)
     loop.run()
     assert len(made) > 250
+
+
+def test_memory_that_work_has_needed_is_the_systems_again() -> None:
+    kept, most = list[bytes](), list[int]()
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def work() -> None:
+        needed = [bytes([1]) * 4000 for _ in range(10_000)]
+        kept.append(bytes(4000))  # behind all of that: so the end of the heap does not shrink by itself
+        most.append(resident())
+        del needed
+
+    worker = Worker("one who needs much", 1)
+    worker.submit(work, lambda _: None, lambda _: None)
+    eventually(lambda: bool(most) and resident() < most[0] - 30_000_000)
