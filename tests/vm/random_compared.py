@@ -58,6 +58,18 @@ def without_comments(told: str) -> str:
     return "".join(line for line in told.splitlines(keepends=True) if not line.startswith("#"))
 
 
+def moved(told: str, again: str) -> str:
+    """What the other host tells, without MTUs that ``told`` has not: of VXLANs that are larger than one can be made."""
+    before, now = (yaml.load(each, yaml.CSafeLoader).get("links", {}) for each in (told, again))
+    grown = {name for name, body in now.items() if body.get("kind") == "vxlan" and "mtu" not in before.get(name, body)}
+    lines, link = list[str](), ""
+    for line in without_comments(again).splitlines(keepends=True):
+        link = line.strip(' "\n:') if re.match("  [^ ]", line) else link
+        if link not in grown or not line.startswith("    mtu: "):
+            lines.append(line)
+    return "".join(lines)
+
+
 def difference(before: str, after: str, around: int = 0) -> str:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=around, lineterm="")
     return "\n".join([*lines][3:])

@@ -27,7 +27,7 @@ from tests.engine.universe import state_of
 from tests.vm import random_damage, random_others
 from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
-from tests.vm.random_compared import difference, lasting, same, without_comments
+from tests.vm.random_compared import difference, lasting, moved, same, without_comments
 from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, text
 from tests.vm.random_kernel import KILLED, Host, apart, stumbling
 from tests.vm.stumbling import there
@@ -354,7 +354,7 @@ class Life:
             self.refused.append(str(error))
             return
         _nothing_left(new)
-        same(without_comments(told), without_comments(new.capture()))
+        same(without_comments(told), moved(told, new.capture()))
         self.done["moved"] += 1
 
 
