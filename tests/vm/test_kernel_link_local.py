@@ -72,3 +72,35 @@ def test_an_address_of_no_scope_hides_no_other() -> None:
     ip("address", "replace", "fe80::7/64", "dev", "vb", "nodad", "preferred_lft", "9")
     ip("address", "delete", "fe80::7/64", "dev", "vb")
     assert "fe80::7/64" not in ip("-6", "address", "show", "dev", "vb")
+
+
+def metric(link: str, to: str = "fe80::9") -> str | None:
+    """The metric of the route by which a link leads to an address, if one does."""
+    found = subprocess.run(["ip", "-6", "route", "get", to, "oif", link], check=False, capture_output=True, text=True)
+    words = found.stdout.split()
+    assert not words or words[words.index("dev") + 1] == link, found.stdout
+    return words[words.index("metric") + 1] if words else None
+
+
+def test_each_of_many_links_is_the_way_to_its_own_neighbours() -> None:
+    links = [f"d{number}" for number in range(20)]
+    for link in links:
+        ip("link", "add", "name", link, "up", "type", "dummy")
+    eventually(lambda: all("fe80" in ip("-6", "address", "show", "dev", link) for link in links))
+    assert [metric(link) for link in links] == ["256"] * 20
+    assert [metric(link, "ff02::5") for link in links] == ["256"] * 20
+
+    ip("-6", "route", "delete", "fe80::/64", "dev", "d3")
+    ip("-6", "route", "add", "fe80::/64", "dev", "d4", "metric", "10")
+    ip("-6", "route", "delete", "fe80::/64", "dev", "d5")
+    ip("-6", "route", "add", "fe80::/64", "dev", "d5", "metric", "1024")
+    for number in range(40):  # more than there are to link-local addresses
+        ip("-6", "route", "add", f"2001:db8:{number:x}::/64", "dev", "d6")
+    ip("link", "set", "d7", "down")
+    ip("-6", "route", "add", "fe80:7::/64", "dev", "d8")
+    changed = {"d3": None, "d4": "10", "d5": "1024", "d7": None}
+    assert [metric(link) for link in links] == [changed.get(link, "256") for link in links]
+
+    ip("-6", "nexthop", "add", "id", "1", "dev", "d9")
+    ip("-6", "route", "add", "fe80::/64", "nhid", "1", "metric", "5")
+    assert (metric("d9"), metric("d10")) == ("5", "256")
