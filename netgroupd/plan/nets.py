@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from netgroupd.model.bridge_vlan import OUT
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
@@ -60,7 +61,7 @@ def _as_said(net: Net, said: Said) -> Net:
 def _net_alone(step: Step) -> Net | None:
     """The change of an object that one step touches in the usual way, which is nearly every one."""
     op, before, after, attrs, why = step
-    if op is Op.CREATE and after:
+    if op is Op.CREATE and after and attrs != OUT:
         return _new(Net, ("+", after, NOTHING, after.attrs, why))
     if op is Op.CHANGE and before and before is not after:
         have = before.attrs
@@ -73,7 +74,7 @@ def _net(steps: tuple[Step, ...], said: Said) -> Net:
     created = deleted = None
     why = ""
     for step in steps:
-        if step.op is Op.DELETE:
+        if step.op is Op.DELETE or step.attrs == OUT:
             deleted = deleted or step
         elif step.op is Op.CREATE or _comes_along(step):
             created = created or step

@@ -41,7 +41,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "rule": {"action": "lookup", "tos": 0},
     "neighbour": {"state": "permanent"},
     "nexthop": {"group_type": "mpath", "family": "inet"},
-    "bridge_vlan": USUAL_OF_MEMBER,
+    "bridge_vlan": {**USUAL_OF_MEMBER, "member": True},
     "mdb": {"filter_mode": "exclude"},
     "vlan_global": USUAL_OF_VLAN,
     "token": {"token": "::"},
