@@ -27,7 +27,7 @@ class Net(NamedTuple):
 
 
 def nets(plan: Plan) -> Iterator[Net]:
-    """The change of each object, in the order in which the plan first touches it."""
+    """The change of each object that becomes another, in the order in which the plan first touches it."""
     found: dict[tuple[str, Key], tuple[Step, ...]] = {}
     said = said_in(plan.steps)
     for step in singles(plan.steps):
@@ -41,6 +41,8 @@ def nets(plan: Plan) -> Iterator[Net]:
     for touched in [*found]:
         steps = found.pop(touched)  # of half a million objects it is not all there at once
         net = (_net_alone(steps[0]) if len(steps) == 1 else None) or _net(steps, said)
+        if net.before and not net.why and net.after.items() <= net.before.items():
+            continue  # it is told again what it has, as a bridge its MTU when a port comes
         yield _as_said(net, said) if net.object.cls == "filter" else net
 
 
