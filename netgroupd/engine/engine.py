@@ -284,7 +284,7 @@ class Engine(Questions):
         return self._go_back(self._generations.current, _Request(progress=progress, in_part=True))
 
     def apart(self, state: Path) -> "Engine":
-        """The same, with what is in effect and all that is written down from here on in another directory.
+        """This engine, with what is in effect and all that is written down from here on in another directory.
 
         Raises:
             JournalError: There cannot be one either.
