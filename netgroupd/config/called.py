@@ -100,6 +100,7 @@ _SENTENCES = (  # the words, what is known where they say so, and what to write
     ("master self", "where", "as in where: WORD"),
     (_TYPES, "nhid", "as in {type: WORD, to: 10.0.0.0/8}"),
     ("drop pass", "action", "as in action: WORD"),
+    ("csum ct mirred mpls nat pedit police sample skbedit tunnel_key vlan", "action", "as in action: {WORD: {…}}"),
 )
 _BY_OTHERS = {
     "a client of DHCP does that, and the addresses that it gives are left alone": "bootproto dhcp dhcp4 dhcp6",

@@ -97,6 +97,12 @@ def test_flag_of_bridge_is_told_as_where_an_entry_is() -> None:
     assert want in told("fdb: [{dev: lo, mac: 02:00:00:00:00:01, master: true}]\n")
 
 
+def test_action_beside_its_filter_is_told_with_the_key_for_it() -> None:
+    rule = "{pref: 1, protocol: ip, matchall: {}, police: {rate: 10mbit, burst: 10k}}"
+    want = "a.yaml:1:59: unknown key 'police'; as in action: {police: {…}}"
+    assert want in told(f"tc: {{lo: {{ingress: [{rule}]}}}}\n")
+
+
 def test_word_of_another_tool_for_a_section() -> None:
     assert told("interfaces: {}\n")[0] == "a.yaml:1:1: unknown section 'interfaces'; it is 'links' here"
 
