@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from netgroupd import __version__
@@ -59,7 +60,8 @@ class Parser(argparse.ArgumentParser):
 
 def _surplus(word: str) -> str:
     if not word.startswith("-"):
-        return f"{word!r} is a word too many"
+        hint = f"; a configuration elsewhere is named by --config {word}" if Path(word).exists() else ""
+        return f"{word!r} is a word too many{hint}"
     told = f"there is no option {word!r} here"
     if having := [command.name for command in COMMANDS if word in _options(command)]:
         return f"{told}; it is one of {', '.join(having)}"

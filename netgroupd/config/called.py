@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What other tools call things: who comes from them writes that, and nothing here is spelt like it."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Mapping
 
 from netgroupd.model.kinds import KINDS
 
@@ -9,13 +9,13 @@ _CALLED = {
     "address": "inet ip ip_address ipaddr",
     "addresses": "address inet ip ip_address ip_addresses ipaddr ipv4 ipv6",
     "alias": "description",
-    "ageing_time": "age ageing aging",
+    "ageing_time": "age ageing ageing_time_sec aging",
     "altnames": "alt_names altname",
     "classid": "flowid",
     "dev": "device iface interface next_hop_interface oif physdev",
     "dst": "remote",
     "dstport": "destination_port dst_port remote_port udp_port",
-    "forward_delay": "fd",
+    "forward_delay": "fd forward_delay_sec",
     "from": "source src",
     "fwmark": "firewall_mark mark",
     "id": "tag tunnel_id vid vlan vlan_id vlanid vni vxlan_id",
@@ -28,6 +28,7 @@ _CALLED = {
     "mac": "address cloned_mac_address ether hwaddr hwaddress lladdr mac_address macaddress",
     "master": "bond bridge controller vrf",
     "metric": "preference priority",
+    "miimon": "mii_monitor_interval mii_monitor_sec",
     "neigh_suppress": "arp_nd_suppress arp_suppress",
     "netns": "namespace net_namespace network_namespace",
     "nexthops": "nexthop",
@@ -57,12 +58,12 @@ _CALLED = {
     "vlan_default_pvid": "pvid",
     "vlan_filtering": "vlan_aware",
     "vlans": "allowed_vlans trunk vids",
-    # The last, for a link has ``links`` too.
-    "links": "bonds bridges devices ethernets ifaces interface interfaces network tunnels vlans vrfs",
+    "links": "bonds bridges devices ethernets ifaces interface interfaces network tunnels vlans",
 }
 _ELSEWHERE = {
     "routes": "gateway gateway4 gateway6 gw route routes",
     "rules": "routing_policy rules",
+    "tc": "classes egress filters ingress qdisc qdiscs tc",
 }
 _UNDER_A_LINK = {
     "a link": "address addresses ethtool neighbors vfs vlan_global vnis",
@@ -83,7 +84,7 @@ _SETTINGS = {
     "mpls.input": "mpls mpls_enable",
 }
 _IN_A_PART = {
-    "link_modes": "advertise duplex speed",
+    "link_modes": "advertise autoneg duplex link_duplex link_speed speed",
     "features": "gro gso lro rx rxhash rxvlan sg tso tx txvlan",
     "rings": "rx_jumbo rx_mini tx_push",
     "channels": "combined",
@@ -96,19 +97,27 @@ _SENTENCES = (  # the words, what is known where they say so, and what to write
     ("netmask", "addresses", "the length of the network stands behind the address: addresses: [192.0.2.1/24]"),
     ("interfaces links ports", "drift", "a link names its group: group: NAME"),
     ("weight", "group_type", "the group says it, as in group: [{id: 1, weight: 5}]"),
+    ("master self", "where", "as in where: WORD"),
     (_TYPES, "nhid", "as in {type: WORD, to: 10.0.0.0/8}"),
     ("drop pass", "action", "as in action: WORD"),
+    ("csum ct mirred mpls nat pedit police sample skbedit tunnel_key vlan", "action", "as in action: {WORD: {…}}"),
 )
-_DHCP = frozenset({"bootproto", "dhcp", "dhcp4", "dhcp6"})
+_BY_OTHERS = {
+    "a client of DHCP does that, and the addresses that it gives are left alone": "bootproto dhcp dhcp4 dhcp6",
+    "a resolver has that from elsewhere, such as /etc/resolv.conf": "dns dns_nameservers dns_search nameservers",
+}
 
 
-def name_here(word: str, known: Container[str]) -> str:
-    """The key that another tool has this word for; nothing where that is no such word."""
-    same, short = _plain(word), _without_kind(word)
+def name_here(word: str, known: Collection[str]) -> str:
+    """The key that another tool has this word for, or spells otherwise; nothing where that is no such word."""
+    short = _without_kind(word)
     if short in known:
         return short
-    said = {same, short} - {""}
-    return next((name for name, others in _CALLED.items() if name in known and said & {*others.split()}), "")
+    said = {_run_together(word), _run_together(short)} - {""}
+    if alike := next((name for name in known if _run_together(name) in said), ""):
+        return alike
+    found = (name for name, words in _WORDS.items() if name in known and said & words)
+    return next((name for name in found if name != "links" or "routes" in known), "")  # not those of a VRF
 
 
 def behind(word: str, known: Container[str]) -> str:
@@ -116,7 +125,7 @@ def behind(word: str, known: Container[str]) -> str:
     return "to" if "nhid" in known and "to" in known and _plain(word) in _TYPES.split() else ""
 
 
-def called_here(word: str, known: Container[str]) -> str:
+def called_here(word: str, known: Collection[str]) -> str:
     """What to write in place of another tool's word, as a sentence; nothing where that is no such word."""
     same = _plain(word)
     if "mtu" in known and "kind" in known and (told := _of_a_link(word, known)):
@@ -125,9 +134,9 @@ def called_here(word: str, known: Container[str]) -> str:
         row = KINDS["bridge"].attrs.get(name)
         return f"it is {name!r} here" + (", in hundredths of a second" if row and row.ticks else "")
     if "link_modes" in known:  # what ethtool sets
-        return _stands(f"under {part!r}" for part, words in _IN_A_PART.items() if same in words.split())
+        return _stands("under {!r}", _row_with(same, _IN_A_PART))
     if "links" in known and "routes" in known:  # the sections
-        return _stands(f"under {place}" for place, words in _UNDER_A_LINK.items() if same in words.split())
+        return _stands("under {}", _row_with(same, _UNDER_A_LINK))
     return _in_an_entry(same, known)
 
 
@@ -143,13 +152,11 @@ def numbered_by(word: str, known: Container[str]) -> str:
     return next((name for name in ("vid", "vni", "msti") if name in known and word.isdecimal()), "")
 
 
-def _of_a_link(word: str, known: Container[str]) -> str:
+def _of_a_link(word: str, known: Collection[str]) -> str:
     same, short = _plain(word), _without_kind(word)
-    if section := next((name for name, others in _ELSEWHERE.items() if same in others.split()), ""):
-        return f"that stands under {section!r}, beside 'links'"
-    if same in _DHCP:
-        return "a client of DHCP does that, and the addresses that it gives are left alone"
-    if path := next((path for path, others in _SETTINGS.items() if same in others.split()), ""):
+    if told := _stands("under {!r}, beside 'links'", _row_with(same, _ELSEWHERE)) or _row_with(same, _BY_OTHERS):
+        return told
+    if path := _row_with(same, _SETTINGS):
         return f"that stands under 'sysctl', as in sysctl: {{{path}: 1}}"
     if "vlan_filtering" in known:  # of a bridge, whose own it may be
         return ""
@@ -157,11 +164,18 @@ def _of_a_link(word: str, known: Container[str]) -> str:
         return "that stands under 'vlans', as in {vid: 10, pvid: true, untagged: true}"
     of_ports = {row for kind in KINDS.values() for row in kind.port}
     name = short if short in of_ports else name_here(word, of_ports)
-    return f"that stands under 'port', as {name!r}" if name and word not in known else ""
+    if name and not {name, word} & {*known}:
+        return f"that stands under 'port', as {name!r}"
+    return _stands("under {!r} of its 'ethtool'", _row_with(same, _IN_A_PART)) if "ethtool" in known else ""
 
 
-def _stands(places: Iterable[str]) -> str:
-    return next((f"that stands {place}" for place in places), "")
+def _row_with(word: str, table: Mapping[str, str]) -> str:
+    """The row of a table whose words a word is one of; or nothing."""
+    return next((name for name, words in table.items() if word in words.split()), "")
+
+
+def _stands(how: str, place: str) -> str:
+    return f"that stands {how.format(place)}" if place else ""
 
 
 def _without_kind(word: str) -> str:
@@ -176,7 +190,7 @@ def unspaced(word: str, known: Container[str]) -> str:
     return f"a blank must follow the colon: {name}: {value}" if mark and name in known else ""
 
 
-def as_mapping(text: str, known: Container[str]) -> str:
+def as_mapping(text: str, known: Collection[str]) -> str:
     """An entry that is written as ``ip`` takes it, as it is written here; nothing where it is not read like that."""
     words = text.split()
     if len(words) % 2:
@@ -188,3 +202,11 @@ def as_mapping(text: str, known: Container[str]) -> str:
 
 def _plain(word: str) -> str:
     return word.lower().replace("-", "_")
+
+
+def _run_together(word: str) -> str:
+    """A word as all spell it: ``vlan_filtering``, ``VLANFiltering`` and ``vlan-filtering`` are one."""
+    return _plain(word).replace("_", "")
+
+
+_WORDS = {name: frozenset(map(_run_together, others.split())) for name, others in _CALLED.items()}

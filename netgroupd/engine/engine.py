@@ -66,6 +66,11 @@ class _Request(NamedTuple):
     goal: State | None = None  # of one that goes back: what to reach beside what is kept
     borrowed: Borrowed = ()  # of one that goes back: what others had made then
 
+    @property
+    def repairs(self) -> bool:
+        """Whether it brings a part of what is in effect back, and nobody asked for anything new."""
+        return self.result == REPAIRED
+
 
 class Engine(Questions):
     """What netgroupd can do with one network namespace."""
@@ -123,7 +128,7 @@ class Engine(Questions):
         goal = desired.state if request.goal is None else request.goal
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
-        if not request.in_part and request.result != REPAIRED:  # which may be told of a part alone
+        if not (request.in_part or request.repairs):  # which may be told of a part alone
             refuse_vain(kernel, felt(plan), goal, actual)
         plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
         if request.shown is not None and request.shown.steps != plan.steps:
@@ -136,13 +141,12 @@ class Engine(Questions):
             return Result(plan)
         borrowed = mine.borrowing(desired.state, actual, kernel.names, again=request.borrowed)
         content = configuration.content_of(desired)._replace(borrowed=borrowed)
-        repaired = request.result == REPAIRED
-        self._refuse_cuts(kernel, plan, goal, actual, request.allow, accepted=repaired, again=again)
+        self._refuse_cuts(kernel, plan, goal, actual, request.allow, accepted=request.repairs, again=again)
         shaking = felt(plan)
         add_lost(kernel, shaking, actual, self._applied_if_known, mine)
         plan = plan._replace(others=plan.others + settings_of_others(kernel, shaking))
         naming = None if mine.names_all(content) else Naming(desired.state, named_in(mine.named), mine.hooks)
-        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(shaking, actual, kernel.usual, naming)
+        replaced = UNTOUCHED if request.repairs else Replaced.by(shaking, actual, kernel.usual, naming)
         begun, plan = self._opened(content, plan, replaced)
         accepted = self._accepted(begun.number, again, request)
         before = placed(kernel, Snapshot.of(plan, actual))
@@ -211,7 +215,7 @@ class Engine(Questions):
         accepted = self._generations.accepted
         if request.back_to is not None:
             return min(accepted, request.back_to)
-        return accepted if again or request.result == REPAIRED else begun
+        return accepted if again or request.repairs else begun
 
     def rollback(
         self,
@@ -280,7 +284,7 @@ class Engine(Questions):
         return self._go_back(self._generations.current, _Request(progress=progress, in_part=True))
 
     def apart(self, state: Path) -> "Engine":
-        """The same, with what is in effect and all that is written down from here on in another directory.
+        """This engine, with what is in effect and all that is written down from here on in another directory.
 
         Raises:
             JournalError: There cannot be one either.

@@ -82,7 +82,7 @@ class Files:
 
     def _had_anything(self, desired: Desired, kernel: Connection, mine: Mine, links: Links) -> bool:
         """Whether wanting nothing would lose something; what was applied may be forgotten, its marks are not."""
-        if self._generations.current and not (desired.rendered and not self._applied_if_known()):
+        if self._generations.current and (not desired.rendered or self._applied_if_known()):
             return True
         from netgroupd.engine.transaction import plan_for  # noqa: PLC0415  # loads the planner, for an empty directory
 

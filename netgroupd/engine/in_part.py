@@ -48,7 +48,7 @@ def come_near(
     again: Callable[[State], Plan] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Reached, State, list[Refusal]]:
-    """The same, with plans that ``again`` makes if that is given; also what is left of ``goal``, and what was refused.
+    """Run ``plan`` so, with more that ``again`` makes if given; also what is left of ``goal``, and what was refused.
 
     Raises:
         ConfigError, KernelError, VerifyError: There is no way to the rest, or no look at it.

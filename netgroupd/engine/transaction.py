@@ -153,24 +153,24 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
 
 def with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Plan:
     """``plan``, and what others lose by it: what is to be said of that, and given back."""
-    whole, plan = plan, affected.felt(plan)
-    warnings = plan.warnings
-    if nexthops := deleted_nexthops(plan, actual):
+    warnings, shaking = plan.warnings, affected.felt(plan)
+    if nexthops := deleted_nexthops(shaking, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         warnings += along_warnings(along.values(), goal)
-    hanging = add_unseen_on_qdiscs(kernel, plan, goal, actual, mine)
-    queues = queues_of_others(kernel, plan, mine)
+    hanging = add_unseen_on_qdiscs(kernel, shaking, goal, actual, mine)
+    queues = queues_of_others(kernel, shaking, mine)
     parted = Loss(Theirs((*hanging, *queues)), (), "goes with the qdiscs and links that are deleted")
-    warnings += (*affected.warnings(plan, goal, actual), *told(parted), *beyond_files(parted.theirs.objects))
-    led, about = led_astray(kernel, plan, goal, actual, mine), about_gone(kernel, plan, goal, actual)
-    losses = (*on_links(kernel, plan, nexthops, goal, actual, mine), listed_by_others(kernel, plan, goal, actual, mine))
+    warnings += (*affected.warnings(shaking, goal, actual), *told(parted), *beyond_files(parted.theirs.objects))
+    led, about = led_astray(kernel, shaking, goal, actual, mine), about_gone(kernel, shaking, goal, actual)
+    listed = listed_by_others(kernel, shaking, goal, actual, mine)
+    losses = (*on_links(kernel, shaking, nexthops, goal, actual, mine), listed)
     warnings += tuple(said for loss in (led, about, *losses) for said in told(loss))
     back = [obj for loss in losses for obj in loss.back]
     for found in (options_of_ports, flags_in_vrfs, down_on_cycled):
-        back += found(plan, goal, actual)
+        back += found(shaking, goal, actual)
     back += led.back
     others = (*(obj for loss in losses for obj in loss.theirs.objects), *queues, *led.theirs.objects)
-    return whole._replace(warnings=warnings, others=others, passing=tuple(back), watched=told_of_watched(losses))
+    return plan._replace(warnings=warnings, others=others, passing=tuple(back), watched=told_of_watched(losses))
 
 
 def _have_handles(plan: Plan, actual: State) -> bool:
@@ -301,9 +301,9 @@ def _counting(progress: Progress | None, total: int) -> Callable[[int], None] | 
         return None
     done = 0
 
-    def count(steps: int) -> None:
+    def more_done(steps: int) -> None:
         nonlocal done
         done += steps
         progress(min(done, total), total)  # some steps are more than one
 
-    return count
+    return more_done

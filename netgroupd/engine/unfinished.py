@@ -8,6 +8,7 @@ daemon, an administrator's word, or the next change.
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.files import Files
@@ -42,6 +43,11 @@ _IS_BACK = "what was there before is back, but that could not be written down"
 class Unfinished(Files):
     """How a change that was begun comes to its end."""
 
+    @property
+    def _lock(self) -> Path:
+        """The file that is held while something is changed."""
+        return self.paths.state / "lock"
+
     @contextmanager
     def _changing(self, *, wait: bool = False) -> Iterator[tuple[str, ...]]:
         """Hold the lock, with no change before this one left unfinished; yields what could not be put back.
@@ -49,7 +55,7 @@ class Unfinished(Files):
         What the kernel refuses to take back it may refuse for ever: whoever asks for
         something else then must get it.
         """
-        with locked(self.paths.state / "lock", wait_s=AS_LONG_AS_IT_TAKES if wait else A_MOMENT_S):
+        with locked(self._lock, wait_s=AS_LONG_AS_IT_TAKES if wait else A_MOMENT_S):
             warnings: tuple[str, ...] = ()
             if entry := self._journal.read():
                 if entry.deadline and entry.seconds_left:
@@ -73,11 +79,11 @@ class Unfinished(Files):
 
     def changed_by(self) -> str:
         """Which process is at a change just now, in words; "" if none is."""
-        return holder(self.paths.state / "lock")
+        return holder(self._lock)
 
     def outwait(self) -> None:
         """Let the change that another process makes just now come to its end."""
-        with suppress(JournalError), locked(self.paths.state / "lock", wait_s=AS_LONG_AS_IT_TAKES):
+        with suppress(JournalError), locked(self._lock, wait_s=AS_LONG_AS_IT_TAKES):
             pass
 
     def confirm(self) -> int:
@@ -86,7 +92,7 @@ class Unfinished(Files):
         Raises:
             UsageError: None waits.
         """
-        with locked(self.paths.state / "lock"):
+        with locked(self._lock):
             entry = self._journal.read()
             if entry is None or not entry.deadline:
                 last = next(iter(self._generations.all()), None)
@@ -108,7 +114,7 @@ class Unfinished(Files):
         """Bring an interrupted change to its end, old or new, and say which; after who does that already."""
         if self._journal.read() is None:
             return None
-        with locked(self.paths.state / "lock", wait_s=AS_LONG_AS_IT_TAKES):
+        with locked(self._lock, wait_s=AS_LONG_AS_IT_TAKES):
             entry = self._journal.read()
             if entry is None or (entry.deadline and entry.seconds_left):
                 return None
@@ -127,7 +133,7 @@ class Unfinished(Files):
 
         Of one that had waited when the host restarted there is nothing left to undo.
         """
-        with locked(self.paths.state / "lock"):
+        with locked(self._lock):
             entry = self._journal.read()
             if entry is None or (entry.deadline and entry.is_of_this_boot):
                 return None, ()
@@ -138,7 +144,7 @@ class Unfinished(Files):
             return (entry.previous if is_back else None), ((said,) if said else ())
 
     def _roll_back_pending(self) -> Result | None:
-        with locked(self.paths.state / "lock"):
+        with locked(self._lock):
             entry = self._journal.read()
             if entry is None or not entry.deadline:
                 return None
@@ -241,18 +247,6 @@ class Unfinished(Files):
                 return (str(error),)
         return ()
 
-    def _close_put_back(self, entry: Entry, result: str) -> None:
-        """The same, of one that is put back already.
-
-        Raises:
-            JournalError: All that is left is to write it down, of which the history alone depends.
-        """
-        try:
-            self._close(entry, result)
-        except JournalError as error:
-            error.add_note(_IS_BACK)
-            raise
-
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""
         try:
@@ -263,6 +257,18 @@ class Unfinished(Files):
                 self._journal.forget(entry)
             raise
         self._journal.close()
+
+    def _close_put_back(self, entry: Entry, result: str) -> None:
+        """The same, of one that is put back already.
+
+        Raises:
+            JournalError: All that is left is to write it down, on which the history alone depends.
+        """
+        try:
+            self._close(entry, result)
+        except JournalError as error:
+            error.add_note(_IS_BACK)
+            raise
 
 
 def _result_after(cause: BaseException) -> str:

@@ -137,21 +137,25 @@ class Kernel:
         there = names & self.names.names()
         return {**dict.fromkeys(names, False), **dict.fromkeys(there, True)} if self.names.whole else {}
 
+    def _another(self) -> "Kernel":
+        """A conversation in whichever namespace the caller is by then, for what is made there to be looked at."""
+        return Kernel(assume=self.features)
+
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
-        return usual_attrs(links, lambda: Kernel(assume=self.features))
+        return usual_attrs(links, self._another)
 
     def told_queues(self, actual: State) -> list[Object]:
         """The queues and classes of ``actual`` of which less need be said, with that alone."""
         from netgroupd.kernel.usual_queues import told_queues  # noqa: PLC0415  # only a capture needs it
 
-        return told_queues(actual, lambda: Kernel(assume=self.features))
+        return told_queues(actual, self._another)
 
     def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
         """What a link takes, for the kinds of ``links``."""
         from netgroupd.kernel.footprint import samples_of  # noqa: PLC0415  # only an estimate needs it
 
-        return samples_of(links.values(), lambda: Kernel(assume=self.features))
+        return samples_of(links.values(), self._another)
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
@@ -159,10 +163,10 @@ class Kernel:
         from netgroupd.kernel.settings.sysctls_changed import changed  # noqa: PLC0415  # as above
 
         def connect() -> tuple["Kernel", Context]:
-            kernel = Kernel(assume=self.features)
+            kernel = self._another()
             return kernel, kernel._context
 
-        settings = changed(self._context, links, lambda: connect()[0])
+        settings = changed(self._context, links, self._another)
         return [*settings, *changed_features(self._context, links, connect)]
 
     def settings_of(self, names: Collection[str]) -> list[Object]:

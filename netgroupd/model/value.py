@@ -216,7 +216,8 @@ def split_prefix(text: str) -> tuple[bytes, int]:
     if not slash:
         return payload, whole
     if not length.isascii() or not length.isdigit() or int(length) > whole:
-        raise ValueError(f"expected a prefix length from 0 to {whole}")
+        mask = ", as 24 for 255.255.255.0" if "." in length else ""
+        raise ValueError(f"expected a prefix length from 0 to {whole}{mask}")
     return payload, int(length)
 
 
@@ -236,8 +237,10 @@ def prefix(*, network: bool) -> Type:
             return "default"
         payload, length = split_prefix(str(raw))
         spare = len(payload) * 8 - length
-        if network and int.from_bytes(payload, "big") & ((1 << spare) - 1):
-            raise ValueError(f"expected {expected}: bits are set behind /{length}")
+        if network and (behind := int.from_bytes(payload, "big") & ((1 << spare) - 1)):
+            first = int.from_bytes(payload, "big") - behind
+            meant = f"{ip_text(first.to_bytes(len(payload), 'big'))}/{length}"
+            raise ValueError(f"expected a network, and bits are set behind /{length}; it is {meant}")
         return f"{ip_text(payload)}/{length}"
 
     return Type(expected, parse, {"type": "string"})

@@ -103,7 +103,7 @@ class Defaults:
         """Take links out of the VLANs that the kernel puts them into meanwhile."""
         for (name, vid), want in self._desired.of("bridge_vlan").items():
             if is_out(want) and not losses.goes_by_itself(want) and self._is_put_into(str(name), vid, losses.why(want)):
-                yield Step(Op.CREATE, None, want, OUT)
+                yield Step(Op.CREATE, None, want, OUT, "the bridge puts it there by itself")
 
     def _is_put_into(self, name: str, vid: Value, lost: str) -> bool:
         """Whether a link comes to its bridge, for a moment leaves it, or is moved as the default becomes another."""

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from netgroupd.model.bridge_vlan import OUT
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
@@ -26,7 +27,7 @@ class Net(NamedTuple):
 
 
 def nets(plan: Plan) -> Iterator[Net]:
-    """The change of each object, in the order in which the plan first touches it."""
+    """The change of each object that becomes another, in the order in which the plan first touches it."""
     found: dict[tuple[str, Key], tuple[Step, ...]] = {}
     said = said_in(plan.steps)
     for step in singles(plan.steps):
@@ -40,6 +41,8 @@ def nets(plan: Plan) -> Iterator[Net]:
     for touched in [*found]:
         steps = found.pop(touched)  # of half a million objects it is not all there at once
         net = (_net_alone(steps[0]) if len(steps) == 1 else None) or _net(steps, said)
+        if net.before and not net.why and net.after.items() <= net.before.items():
+            continue  # it is told again what it has, as a bridge its MTU when a port comes
         yield _as_said(net, said) if net.object.cls == "filter" else net
 
 
@@ -60,7 +63,7 @@ def _as_said(net: Net, said: Said) -> Net:
 def _net_alone(step: Step) -> Net | None:
     """The change of an object that one step touches in the usual way, which is nearly every one."""
     op, before, after, attrs, why = step
-    if op is Op.CREATE and after:
+    if op is Op.CREATE and after and attrs != OUT:
         return _new(Net, ("+", after, NOTHING, after.attrs, why))
     if op is Op.CHANGE and before and before is not after:
         have = before.attrs
@@ -73,7 +76,7 @@ def _net(steps: tuple[Step, ...], said: Said) -> Net:
     created = deleted = None
     why = ""
     for step in steps:
-        if step.op is Op.DELETE:
+        if step.op is Op.DELETE or step.attrs == OUT:
             deleted = deleted or step
         elif step.op is Op.CREATE or _comes_along(step):
             created = created or step

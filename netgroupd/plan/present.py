@@ -41,7 +41,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "rule": {"action": "lookup", "tos": 0},
     "neighbour": {"state": "permanent"},
     "nexthop": {"group_type": "mpath", "family": "inet"},
-    "bridge_vlan": USUAL_OF_MEMBER,
+    "bridge_vlan": {**USUAL_OF_MEMBER, "member": True},
     "mdb": {"filter_mode": "exclude"},
     "vlan_global": USUAL_OF_VLAN,
     "token": {"token": "::"},
@@ -302,10 +302,8 @@ def summary(plan: Plan) -> str:
 
 
 def _counted(signs: Counter[str], some: int) -> str:
-    if not signs:
-        return "no differences"
-    told = ", ".join(f"{signs[sign]} to {verb}" for sign, verb in _VERBS.items() if signs[sign])
-    return f"{told}; {some} message{'' if some == 1 else 's'}"
+    told = ", ".join(f"{signs[sign]} to {verb}" for sign, verb in _VERBS.items() if signs[sign]) or "no differences"
+    return f"{told}; {some} message{'' if some == 1 else 's'}" if signs or some else told
 
 
 def as_json(plan: Plan) -> list[Json]:

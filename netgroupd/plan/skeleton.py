@@ -9,7 +9,7 @@ from netgroupd.model.value import ip_bytes, ip_text
 
 _NUMBER = re.compile(r"([0-9]+)")
 _TOKEN = re.compile(
-    r"\[(?:v=)?[0-9,/-]+\]|\{v[^{}]*\}"  # a range is what it is, and what refers to it
+    r"\[(?:v=)?[0-9,/-]+\]|\{v\b[^{}]*\}"  # a range is what it is, and what refers to it
     r"|(?<![0-9a-z:.])(?P<mac>(?:[0-9a-f]{2}:){5}[0-9a-f]{2})(?![0-9a-z:])"
     r"|(?<![0-9a-z:.])(?P<ip6>[0-9a-f]*:[0-9a-f:]*:[0-9a-f:]*)(?![0-9a-z.])"
     r"|(?<![0-9a-z.])(?P<ip4>[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)(?![0-9a-z.])"

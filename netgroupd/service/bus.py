@@ -17,7 +17,7 @@ from pydbus.generic import signal
 from pydbus.registration import ObjectRegistration, ObjectWrapper
 
 from netgroupd.errors import AccessError, NetgroupError
-from netgroupd.service.journal import LOG
+from netgroupd.service.journal import LOG, defect
 from netgroupd.service.later import Later
 from netgroupd.service.polkit import Right, authorise, identify
 from netgroupd.service.work import in_main_loop
@@ -105,8 +105,7 @@ class _Wrapper(ObjectWrapper):  # type: ignore[misc]
         except NetgroupError as error:
             _refuse(invocation, error)
         except Exception:  # a defect here must not leave the caller without an answer
-            LOG.exception("netgroupd has a defect")
-            _refuse(invocation, NetgroupError("netgroupd has a defect; the journal has its trace"))
+            _refuse(invocation, defect())
         else:
             if isinstance(result, Later):
                 result.then(lambda value: _answer(invocation, out, value), lambda error: _refuse(invocation, error))

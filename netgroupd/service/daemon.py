@@ -97,12 +97,13 @@ class Daemon:
 
     def job_ended(self, job: Job) -> None:
         """Account for the job and take a new picture."""
-        if job.State == "done" and job.Kind != "repair":
+        done = job.State == "done"
+        if done:
+            self._unseen = ""  # for who makes a change reads what is kept
+        if done and job.Kind != "repair":
             self._doubt = str(job.trouble or "")
             with suppress(OSError):  # without the mark the next start only looks again
                 self._configured_mark.write_text(self._doubt, encoding="utf-8", errors="backslashreplace")
-        if job.State == "done":
-            self._unseen = ""  # for who makes a change reads what is kept
         self._manager.JobEnded(job.path, job.State)
         kind, result = job.Kind, job.outcome_name
         self._metrics.add("netgroup_changes_total", kind=kind, result=result)
@@ -110,11 +111,8 @@ class Daemon:
         if result != "ok":
             self._metrics.add("netgroup_errors_total", error=result)
         self._manager.change(LastResult=result)
-        first, _, more = job.Result.partition("\n")
-        told = first + (" …" if more else "")
-        failure = "; ".join((f"{job.Kind} failed{'' if job.notes else ', nothing was changed'}: {told}", *job.notes))
         mistyped = job.Kind == "rollback" and job.Error == UsageError.dbus_name  # a number that is not kept
-        trouble = "" if job.State == "done" else failure
+        trouble = "" if done else _failure(job)
         if job.Kind == "repair" or not trouble:
             self._unrepaired = trouble
         self._tell(self._trouble if mistyped or job.Kind == "repair" else trouble)
@@ -287,6 +285,13 @@ class Daemon:
         if self._manager.State == "unconfirmed":
             LOG.warning("a change waits to be confirmed; netgroup-deadline.service puts it back when its time is up")
         self._loop.quit()
+
+
+def _failure(job: Job) -> str:
+    """How a job failed, in one line."""
+    first, _, more = job.Result.partition("\n")
+    told = first + (" …" if more else "")
+    return "; ".join((f"{job.Kind} failed{'' if job.notes else ', nothing was changed'}: {told}", *job.notes))
 
 
 def _changes_in(lines: str) -> set[str]:

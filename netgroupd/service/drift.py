@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import JournalError, NetgroupError
-from netgroupd.service.journal import LOG
+from netgroupd.service.journal import LOG, defect
 from netgroupd.service.picture import NOTHING_YET, Picture, take
 from netgroupd.service.work import in_main_loop, later, start_thread
 
@@ -141,7 +141,7 @@ class Drift:
                 self._complain(error)
                 wait_s = _LONGEST_S
             except Exception:  # the thread must live on, or drift is never seen again
-                LOG.exception("netgroupd has a defect")
+                defect()
                 wait_s = _LONGEST_S
             if wait_s and _ready(self._woken, limit_s=wait_s):
                 os.read(self._woken, 4096)

@@ -86,3 +86,9 @@ def log_error(error: NetgroupError, kind: str = "", **context: object) -> None:
             LOG.error("%s", note, extra=fields(**context))
     else:
         LOG.error("%s%s", f"{kind}: " if kind else "", error, extra=fields(**context))
+
+
+def defect() -> NetgroupError:
+    """Log the trace of what nobody foresaw, while it is handled; the error for who asked."""
+    LOG.exception("netgroupd has a defect")
+    return NetgroupError("netgroupd has a defect; the journal has its trace")

@@ -20,11 +20,6 @@ class Later(Generic[T]):
         self._value: list[T] = []
         self._error: NetgroupError | None = None
 
-    @property
-    def settled(self) -> bool:
-        """Whether the answer is there."""
-        return bool(self._value) or self._error is not None
-
     def settle(self, value: T) -> None:
         """Answer with ``value``."""
         self._value.append(value)

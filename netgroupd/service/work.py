@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 from gi.repository import GLib
 
 from netgroupd.errors import BusyError, NetgroupError, short_of
-from netgroupd.service.journal import LOG
+from netgroupd.service.journal import defect
 
 T = TypeVar("T")
 _Task: TypeAlias = Callable[[], None]
@@ -55,7 +55,7 @@ def regardless(*steps: Callable[[], None]) -> None:
         try:
             step()
         except Exception:  # the steps behind it matter to others
-            LOG.exception("netgroupd has a defect")
+            defect()
 
 
 def later(milliseconds: int, call: Callable[[], None]) -> int:
@@ -157,8 +157,8 @@ class Worker:
                 short = short_of(error)
                 in_main_loop(lambda: failed(short))
             except Exception:  # the thread must live on, and the caller gets an answer
-                LOG.exception("netgroupd has a defect")
-                in_main_loop(lambda: failed(NetgroupError("netgroupd has a defect; the journal has its trace")))
+                found = defect()
+                in_main_loop(lambda: failed(found))
             else:
                 in_main_loop(lambda: done(result))
 

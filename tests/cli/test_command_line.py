@@ -112,6 +112,13 @@ def test_wrong_command_line_ends_with_64_and_says_what_was_meant(
     assert said in capsys.readouterr().err
 
 
+def test_file_that_is_named_alone_is_told_with_the_option_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ends_with(["check", str(tmp_path)]) == os.EX_USAGE
+    assert f"is a word too many; a configuration elsewhere is named by --config {tmp_path}\n" in capsys.readouterr().err
+
+
 def test_interrupt_while_the_line_is_read_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_line: list[str]) -> None:
         raise KeyboardInterrupt

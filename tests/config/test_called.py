@@ -60,6 +60,15 @@ def test_every_word_leads_to_a_key_where_it_is_none_itself(name: str) -> None:
         pytest.param(
             "gre", "key", "it is 'ikey' for what comes in, and 'okey' for what goes out", id="two_in_place_of_one"
         ),
+        pytest.param("vlan", "Id", "it is 'id' here", id="networkd_with_a_capital"),
+        pytest.param("bridge", "VLANFiltering", "it is 'vlan_filtering' here", id="words_run_together"),
+        pytest.param("bond", "mii-monitor-interval", "it is 'miimon' here", id="netplan_of_a_bond"),
+        pytest.param("vxlan", "Learning", "it is 'learning' here", id="that_ports_of_bridges_have_too"),
+        pytest.param("dummy", "qdisc", "that stands under 'tc', beside 'links'", id="traffic_control"),
+        pytest.param("dummy", "link-speed", "that stands under 'link_modes' of its 'ethtool'", id="of_the_driver"),
+        pytest.param(
+            "dummy", "nameservers", "a resolver has that from elsewhere, such as /etc/resolv.conf", id="of_a_resolver"
+        ),
         pytest.param("dummy", "adresses", "did you mean 'addresses'?", id="misspelt_part"),
         pytest.param("dummy", "knid", "did you mean 'kind'?", id="misspelt_kind"),
     ],
@@ -76,6 +85,22 @@ def test_word_that_tc_and_ethtool_have_for_it() -> None:
     assert modes == "a.yaml:1:24: unknown key 'speed'; that stands under 'link_modes'"
     (feature,) = told("links: {lo: {ethtool: {tso: false}}}\n")
     assert feature == "a.yaml:1:24: unknown key 'tso'; that stands under 'features'"
+
+
+def test_word_for_all_links_is_not_told_of_one() -> None:
+    (line, *_) = told(_LINK.format(kind="dummy", key="interface"))
+    assert "links" not in line
+
+
+def test_flag_of_bridge_is_told_as_where_an_entry_is() -> None:
+    want = "a.yaml:1:41: unknown key 'master'; as in where: master"
+    assert want in told("fdb: [{dev: lo, mac: 02:00:00:00:00:01, master: true}]\n")
+
+
+def test_action_beside_its_filter_is_told_with_the_key_for_it() -> None:
+    rule = "{pref: 1, protocol: ip, matchall: {}, police: {rate: 10mbit, burst: 10k}}"
+    want = "a.yaml:1:59: unknown key 'police'; as in action: {police: {…}}"
+    assert want in told(f"tc: {{lo: {{ingress: [{rule}]}}}}\n")
 
 
 def test_word_of_another_tool_for_a_section() -> None:

@@ -15,8 +15,12 @@ from netgroupd.config.ranges import compile_text
     ("of", "want"),
     [(lambda v: {"id": v + 10000}, {"id": "{v+10000}"}), (lambda v: {"table": v - 5}, {"table": "{v-5}"}),
      (lambda v: {"id": v + 7, "link": f"y{v}"}, {"id": "{v+7}", "link": "y{v}"}),
+     (lambda v: {"vlans": [{"vid": v + 90, "pvid": True}, {"vid": 1}]},
+      {"vlans": [{"vid": "{v+90}", "pvid": True}, {"vid": 1}]}),
+     (lambda v: {"id": v + 7, "vlans": [{"vid": 30, "pvid": True}]},
+      {"id": "{v+7}", "vlans": [{"vid": 30, "pvid": True}]}),
      (lambda v: {"mac": f"02:00:00:00:01:{v:02x}"}, {"mac": "{02:00:00:00:01:00 + v}"})],
-    ids=["vni", "table", "and_a_name", "mac"],
+    ids=["vni", "table", "and_a_name", "vlan", "and_one_vlan_for_all", "mac"],
 )  # fmt: skip
 def test_number_that_is_another_one_and_a_constant_is_a_sum(of: Callable[[int], Body], want: Body) -> None:
     assert fold_entries([(f"x{v}", of(v)) for v in (8, 9, 10)]) == [("x[v=8-10]", want)]

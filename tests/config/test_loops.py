@@ -46,6 +46,11 @@ def test_loop_is_told_with_all_its_links(text: str, want: str) -> None:
     assert f"a.yaml:{want}" in told(text)
 
 
+def test_link_on_itself_is_told_once() -> None:
+    text = "links:\n  m: {kind: macvlan, link: m}\n"
+    assert told(text) == ["a.yaml:2:22: links stand on each other in a loop: m → m"]
+
+
 def test_loops_of_different_links_are_all_told() -> None:
     text = "links:\n  a: {kind: macvlan, link: b}\n  b: {kind: vlan, id: 5, link: a}\n"
     more = "  c: {kind: vlan, id: 5, link: d}\n  d: {kind: vlan, id: 5, link: e}\n  e: {kind: vlan, id: 5, link: c}\n"

@@ -86,7 +86,8 @@ CONFLICTS = [
     ),
     pytest.param(
         ("routes:\n- {to: 10.0.0.0/8, dev: lo}\n- {to: 10.0.0.0/8, via: 10.0.0.1}\n",),
-        "a.yaml:3:3: the route to 10.0.0.0/8 was described differently; the other is at a.yaml:2",
+        "a.yaml:3:3: the route to 10.0.0.0/8 was described differently; the other is at a.yaml:2; "
+        "two ways of one are its 'nexthops', and of two with one destination one has another 'metric'",
         id="route",
     ),
     pytest.param(

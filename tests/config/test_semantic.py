@@ -192,7 +192,7 @@ MISTAKES = [
     ),
     pytest.param(
         "routes:\n- {to: 10.0.0.1/8, dev: lo}\n",
-        "2:8: to: expected a network like 10.0.0.0/8: bits are set behind /8, not the text '10.0.0.1/8'",
+        "2:8: to: expected a network, and bits are set behind /8; it is 10.0.0.0/8",
         id="bits_behind_the_prefix",
     ),
     pytest.param(

@@ -66,6 +66,11 @@ SLIPS = [
         id="netmask",
     ),
     pytest.param(
+        "routes:\n- {to: 10.1.0.0/255.255.0.0, dev: lo}\n",
+        "2:8: to: expected a prefix length from 0 to 32, as 24 for 255.255.255.0, not the text '10.1.0.0/255.255.0.0'",
+        id="netmask_of_a_route",
+    ),
+    pytest.param(
         "links:\n  b: {kind: bridge, vlans: '10-20,30 40'}\n",
         "2:28: vid: expected a whole number from 1 to 4094, not the text '10-20,30 40'; "
         'a range has brackets, and quotes for YAML: "[10-20,30,40]"',
@@ -188,7 +193,7 @@ def test_all_that_is_wrong_inside_of_a_value_is_told_at_once() -> None:
     - {public_key: abc, allowed_ips: [10.0.0.2/32, no]}
 """
     assert told(text) == [
-        "a.yaml:5:8: unknown key 'publickey'; did you mean 'public_key'?",
+        "a.yaml:5:8: unknown key 'publickey'; it is 'public_key' here",
         "a.yaml:5:32: endpoint: expected an endpoint like 192.0.2.1:51820 or [2001:db8::1]:51820, not the text 'vpn'",
         "a.yaml:6:20: public_key: expected a public key of 44 characters, not the text 'abc'",
         "a.yaml:6:52: allowed_ips: expected an IPv4 or IPv6 address, not the text 'no'",

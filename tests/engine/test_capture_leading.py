@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Entries that are alike but for one field fold into a range of that field, whichever it is."""
+"""What is alike but for one field folds into a range of that field, whichever it is."""
 
 import pytest
 
 from netgroupd.engine.capture.host import captured
-from netgroupd.model.state import State
+from netgroupd.model.state import Attrs, Object, State
 from tests.config.reading import desired
 
 HOSTS = [
@@ -84,4 +84,18 @@ def test_vlans_that_are_networks_of_several_tunnels_are_ranges_within_a_range() 
     again = desired(got).state.of("bridge_vlan")
     assert {key: vlan.attrs for key, vlan in again.items()} == {
         key: vlan.attrs for key, vlan in state.of("bridge_vlan").items()
+    }
+
+
+def test_ports_that_differ_in_their_vlan_alone_are_one_range() -> None:
+    names = [f"vni{10_000 + vid}" for vid in range(100, 120)]
+    links = [Object("link", ("br",), {"kind": "bridge", "vlan_filtering": True, "vlan_default_pvid": 0})]
+    links += (Object("link", (name,), {"kind": "dummy", "master": "br"}) for name in names)
+    access: Attrs = {"pvid": True, "untagged": True}
+    vlans = [Object("bridge_vlan", (name, int(name[3:]) - 10_000), access) for name in names]
+    text = captured(State([*links, *vlans]), {}, {})
+    assert "  vni[a=10100-10119]:\n" in text
+    assert '    vlans: [{vid: "{a - 10000}", pvid: true, untagged: true}]\n' in text
+    assert {key: obj.attrs for key, obj in desired(text).state.of("bridge_vlan").items()} == {
+        vlan.key: access for vlan in vlans
     }

@@ -272,8 +272,9 @@ def test_way_of_the_default_route_is_none_that_a_network_has_of_its_own(
     assert [way.link for way in ways_of(kernel, CONSOLE)] == want
 
 
-def test_of_many_steps_that_cut_one_link_some_are_told(desk: Desk) -> None:
-    vlans = [Object("bridge_vlan", ("eth0", vid), {}) for vid in range(2, 4000)]
+@pytest.mark.parametrize(("vids", "more"), [(range(2, 4000), "3,995 more steps"), (range(2, 6), "1 more step")])
+def test_of_many_steps_that_cut_one_link_some_are_told(desk: Desk, vids: range, more: str) -> None:
+    vlans = [Object("bridge_vlan", ("eth0", vid), {}) for vid in vids]
     bridge = Object("link", ("br0",), {"kind": "bridge", "vlan_filtering": True, "up": True, "group": 0x4E470000})
     port = UPLINK[0]._replace(attrs={**UPLINK[0].attrs, "master": "br0"})
     desk.kernel = FakeKernel([bridge, port, *vlans])
@@ -285,7 +286,7 @@ def test_of_many_steps_that_cut_one_link_some_are_told(desk: Desk) -> None:
     assert [line.partition(" would")[0] for line in some] == [
         f"to delete bridge_vlan eth0 vid {vid}" for vid in (2, 3, 4)
     ]
-    assert last == "and 3,995 more steps would cut 'eth0'"
+    assert last == f"and {more} would cut 'eth0'"
 
 
 _UPLINKS = """\

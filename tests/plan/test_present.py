@@ -3,10 +3,11 @@
 
 import pytest
 
+from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.owned import Owned
-from netgroupd.plan.present import text
+from netgroupd.plan.present import objects_text, text
 from netgroupd.plan.step import Op, Plan, Step
 from tests.engine.universe import state_of
 
@@ -48,6 +49,28 @@ def test_end_of_a_pair_that_comes_with_the_other_is_made_too() -> None:
         "+ veth e1  peer e0  up",
         "2 to create; 3 messages",
     ]
+
+
+def test_vlan_that_a_port_is_to_be_out_of_is_not_told_as_made() -> None:
+    port = "links: {br: {kind: bridge, ports: p}, p: {kind: dummy, vlans: [5, {vid: 1, member: false}]}}"
+    desired = state_of(port)
+    told = text(assemble(desired, State(), Owned())).splitlines()
+    assert [line for line in told if "vlan" in line] == [
+        "- bridge_vlan p vid 1  # the bridge puts it there by itself",
+        "+ bridge_vlan p vid 5",
+    ]
+    assert told[-1].startswith("3 to create, 1 to delete; ")
+    shown = objects_text(desired.of("bridge_vlan").values(), {})
+    assert shown.splitlines() == ["bridge_vlan p vid 5", "bridge_vlan p vid 1  member off"]
+
+
+def test_bridge_that_is_told_its_mtu_again_for_a_new_port_is_not_counted() -> None:
+    bridge = Object("link", ("br",), {"kind": "bridge", "mtu": 9000, "up": True, "group": GROUP_BASE})
+    port = Object("link", ("p",), {"kind": "dummy", "mtu": 1500, "up": False, "group": GROUP_BASE})
+    files = "links: {br: {kind: bridge, mtu: 9000, up: true}, p: {kind: dummy, master: br}}"
+    *lines, count = text(assemble(state_of(files), State([bridge, port]), Owned())).splitlines()
+    assert lines == ["~ dummy p  master none -> br"]
+    assert count == "1 to change; 2 messages"
 
 
 def test_forwarding_entry_says_what_its_numbers_are() -> None:

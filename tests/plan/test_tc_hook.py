@@ -153,7 +153,7 @@ def test_plan_shows_what_differs_under_the_numbers_of_the_configuration() -> Non
         f"~ filter v0 ingress pref 1  actions (kind gact control goto chain {OF_HOOK})"
         f" -> (kind gact control goto chain {OF_HOOK + 1})  # {_SWITCH}",
         "- filter v0 ingress chain 5 pref 20 dst_ip 10.0.0.5",
-        "1 to create, 6 to change, 1 to delete; 9 messages",
+        "1 to create, 2 to change, 1 to delete; 9 messages",
     ]
 
 

@@ -91,15 +91,27 @@ def _forms(skeleton: str, number: int, body: Body, name: str) -> Iterator[_Form]
 
 
 def _shifted(body: Body, number: int, name: str) -> Iterator[Body]:
-    """Write what may be the number of the name and a constant as a sum: a VNI, a table, an address of a link."""
-    numbers = {key: body[key] - number for key in _SUMS if isinstance(body.get(key), int) and body[key] != number}
-    sums: Body = {key: f"{{{name}{shift:+}}}" for key, shift in numbers.items()}
-    if sums:
-        yield body | sums
+    """Write what may be the number of the name and a constant as a sum: a VNI, a table, a VLAN, a MAC."""
+    sums: Body = {key: _sum(body[key], number, name) for key in _SUMS if isinstance(body.get(key), int)}
+    untagged = [_sum_of_untagged(vlan, number, name) for vlan in body.get("vlans", ())]
+    for some in (sums, sums | {"vlans": untagged}) if untagged else (sums,):
+        if (summed := body | some) != body:
+            yield summed
     mac = str(body.get("mac", ""))
     if MAC_TEXT.fullmatch(mac) and (least := int(mac.replace(":", ""), 16) - number) >= 0:
         start = ":".join(re.findall("..", f"{least:012x}"))
         yield body | sums | {"mac": f"{{{start} + {name}}}"}
+
+
+def _sum(value: int, number: int, name: str) -> int | str:
+    return value if value == number else f"{{{name}{value - number:+}}}"
+
+
+def _sum_of_untagged(vlan: Any, number: int, name: str) -> Any:
+    """A VLAN with a sum in place of its number, if a port belongs to it with what comes without a tag."""
+    if not isinstance(vlan, dict) or not vlan.get("pvid") or not isinstance(vlan["vid"], int):
+        return vlan
+    return {**vlan, "vid": _sum(vlan["vid"], number, name)}
 
 
 class _Reference:

@@ -238,6 +238,7 @@ class Sink:
             if first.record.whole and entry.record.whole:
                 hint = f"the other is at {self.report.where(first.at)}"
                 how = "was described differently" if before.attrs != attrs else "is described twice"
+                hint += _TWO_OF.get(cls, "")
                 self.report.once(entry.at, f"{told(cls, key)} {how}", hint)
 
     def join(self, described: Class, key: Key, attrs: Attrs, entry: Compiled) -> None:
@@ -262,6 +263,7 @@ class Sink:
         self.classes[obj.cls][obj.key] = obj
 
 
+_TWO_OF = {"route": "; two ways of one are its 'nexthops', and of two with one destination one has another 'metric'"}
 _ONCE = frozenset({"filter"})  # two that are the same are hardly meant to be: ranges that overlap, or a slip
 
 

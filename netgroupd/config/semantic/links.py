@@ -84,7 +84,7 @@ def unfit_foundations(checked: Checked) -> None:
     links = checked.links
     fit: set[tuple[Value, Value]] = set()  # very many VLANs are of few links
     for name, attrs in checked.of_kinds(_NO_FOUNDATION_OF):
-        if (pair := (attrs["kind"], attrs.get("link"))) in fit:
+        if (pair := (attrs["kind"], attrs.get("link"))) in fit or attrs.get("link") == name:  # which is told as a loop
             continue
         lower, kind = str(attrs.get("link") or ""), str(attrs["kind"])
         below = links.attrs.get(lower, {})

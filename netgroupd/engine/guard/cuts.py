@@ -114,8 +114,8 @@ def _shortened(name: str, sentences: Iterable[str]) -> Iterator[str]:
     """The first few of what is told of a link: a bridge port may lose thousands of VLANs."""
     different = [*dict.fromkeys(sentences)]
     yield from different[:_SHOWN]
-    if len(different) > _SHOWN:
-        yield f"and {len(different) - _SHOWN:,} more steps would cut {name!r}"
+    if (more := len(different) - _SHOWN) > 0:
+        yield f"and {more:,} more step{'' if more == 1 else 's'} would cut {name!r}"
 
 
 def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[str, str]]:

@@ -247,7 +247,7 @@ class Snapshot(NamedTuple):
 
 
 def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:
-    """The same with rules last, in the order in which they came: the kernel asks those of one preference so."""
+    """``objects`` with rules last, in the order in which they came: the kernel asks those of one preference so."""
     rules = {obj[:2]: obj for obj in objects if obj.cls in _ASKED}
     yield from (obj for obj in objects if obj.cls not in _ASKED)
     yield from (rules[cls, key] for cls in _ASKED for key in actual.of(cls) if (cls, key) in rules)

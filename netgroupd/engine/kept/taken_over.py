@@ -36,7 +36,7 @@ def told(said: Attrs, have: Object, want: Object, way: Set[str]) -> Attrs:
 
 @lru_cache(maxsize=64)
 def _all(names: tuple[str, ...]) -> Attrs:
-    """The same for each of a range, so that it can be found to be the same."""
+    """All of ``names``, whatever they are: one mapping for all of a range, which is then seen to be the same."""
     return dict.fromkeys(names, WHATEVER)
 
 
