@@ -89,6 +89,12 @@ CHANGES = {
         "links: {b: {kind: bridge, ports: [p, q, r]}, p: {kind: dummy, port: {backup_port: r}}, q: {kind: dummy}, "
         "r: {kind: dummy}}",
     ),
+    "frames_go_by_a_port_that_comes_from_another_bridge_instead": (
+        "links: {b: {kind: bridge, ports: [p, q]}, p: {kind: dummy, port: {backup_port: q}}, q: {kind: dummy}, "
+        "c: {kind: bridge, ports: r}, r: {kind: dummy}}",
+        "links: {b: {kind: bridge, ports: [p, r]}, p: {kind: dummy, port: {backup_port: r}}, q: {kind: dummy}, "
+        "c: {kind: bridge, ports: q}, r: {kind: dummy}}",
+    ),
     "route_has_a_source_that_is_new": (
         "links: {a: {kind: veth, peer: b, up: true}, b: {up: true}}",
         "links: {a: {kind: veth, peer: b, up: true, addresses: ['fd00::1/64']}, b: {up: true}}\n"
