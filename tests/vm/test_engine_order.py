@@ -62,6 +62,10 @@ CHANGES = {
         "links: {t: {kind: team, mode: loadbalance, up: true, ports: [a, c], addresses: [10.0.0.1/24]}, "
         "t.5: {up: true}, a: {kind: dummy, up: true}, b: {kind: dummy}, c: {kind: dummy}}",
     ),
+    "port_of_a_bridge_becomes_one_of_a_team": (
+        "links: {t: {kind: team, up: true}, b: {kind: bridge, ports: a}, a: {kind: dummy}}",
+        "links: {t: {kind: team, up: true}, b: {kind: bridge}, a: {kind: dummy, master: t, port: {team_priority: 7}}}",
+    ),
     "address_moves_and_its_route_changes": (
         "links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24, 10.1.0.1/24]}, b: {kind: dummy, up: true}}\n"
         "routes: [{to: 10.9.0.0/16, via: 10.0.0.9, mtu: 1400}]",
