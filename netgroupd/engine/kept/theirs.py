@@ -57,7 +57,7 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
     }
     found = kernel.theirs(links, Going(there, deleted, gone=plan.gone))
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
-    lost = [obj for obj in lost if obj.cls != "neighbour" or not is_by_kernel(obj, actual)]
+    lost = [obj for obj in lost if not is_by_kernel(obj, actual)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone, actual, mine)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
     staying = {obj.key for obj in stays}
