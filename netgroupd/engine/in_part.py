@@ -5,10 +5,11 @@ For a host that has just been started, which has no network to go back to; and f
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from netgroupd.engine.living_ways import made_in_part
 from netgroupd.engine.observe import Connection, Mine, look
-from netgroupd.engine.passing_ways import made_on_passing_ways
+from netgroupd.engine.passing_ways import on_passing_ways
 from netgroupd.engine.refusals import StepsError, error_of
 from netgroupd.engine.transaction import Progress, Reached, converge, plan_now
 from netgroupd.errors import ConfigError, KernelError, NetgroupError, Refusal, VerifyError
@@ -59,8 +60,8 @@ def come_near(
             return converge(kernel, plan, left, mine, progress, again=again), left, told
         except StepsError as error:
             # What goes back was there before, and stays without what it takes to make it.
-            refused = made_on_passing_ways(kernel, error.refused) if again else error.refused
-            found = made_in_part(kernel, refused)
+            with on_passing_ways(kernel, error.refused) if again else nullcontext(error.refused) as refused:
+                found = made_in_part(kernel, refused)
             left = left.copied()
             for obj in found.made:
                 left.add(obj)

@@ -69,3 +69,11 @@ CLASS = Class(
 def hinders(key: Key, attrs: Attrs) -> str:
     """Which of ``attrs`` cannot change in place: the kernel changes this flag of an address of IPv6 only."""
     return "noprefixroute" if "noprefixroute" in attrs and ":" not in str(key[1]) else ""
+
+
+def subnet_of(key: Key) -> str:
+    """10.1.2.3/24 as a text that all addresses of that network share, which is the peer's if there is one (IPv4)."""
+    local, _, length = str(key[1]).partition("/")
+    parts = [int(part) for part in str(key[2] or local).split(".")]
+    number = (parts[0] << 24) | (parts[1] << 16) | (parts[2] << 8) | parts[3]
+    return f"{number >> (32 - int(length))}/{length}"

@@ -23,6 +23,13 @@ FORWARDING = ("net/ipv4/ip_forward", "net/ipv4/conf/all/forwarding")
 OF_ALL = frozenset({"all", "default"})
 """What settings are of that are of no link."""
 
+BY_OTHER_NAMES = {
+    "base_reachable_time": "base_reachable_time_ms",
+    "retrans_time": "retrans_time_ms",
+    "unres_qlen": "unres_qlen_bytes",
+}
+"""One setting of the kernel's by two names, of which the second tells it more closely."""
+
 _PATH = re.compile(r"net(/[^/\s\0]+){1,8}")
 
 

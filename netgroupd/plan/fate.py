@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.model.address import LEAST_MTU, plain_address
+from netgroupd.model.address import LEAST_MTU, plain_address, subnet_of
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.tc.filter import incoming_link
@@ -197,6 +197,7 @@ class Losses:
 
     def __init__(self, fate: Fate, actual: State) -> None:
         self._fate = fate
+        self._links = actual.of("link")
         self.along: dict[Key, str] = {}
         self._emptied: dict[str, str] = {}
         self._sources: dict[str, str] = {}
@@ -271,7 +272,7 @@ class Losses:
         subnets: dict[tuple[str, str], list[Object]] = defaultdict(list)
         for obj in actual.of("address").values():
             if is_ipv4(obj):
-                subnets[obj.name, _subnet(obj)].append(obj)
+                subnets[obj.name, subnet_of(obj.key)].append(obj)
         # The first address of a subnet takes its secondaries along, unless
         # promote_secondaries is set, which differs from host to host.
         for first, *others in subnets.values():
@@ -363,11 +364,17 @@ class Losses:
         for name in _leads_by(obj):
             if name in fate.gone:
                 return fate.gone[name]
-            if name in fate.cycled and _dies_when_down(obj):
+            if name in fate.cycled and _dies_when_down(obj) and not self._leads_on(obj):
                 return fate.cycled[name]
             if name in fate.moved and is_of_bridge(obj):
                 return fate.moved[name]
         return ""
+
+    def _leads_on(self, obj: Object) -> bool:
+        """Whether a route has a way by a link that stays up: those by links that are down are dead, and stay."""
+        ways = records(obj.attrs, "nexthops") if obj.cls == "route" else ()
+        stay = (link for way in ways if (link := self._links.get((way.get("dev"),))))
+        return any(link.name not in self._fate.cycled and link.attrs.get("up") for link in stay)
 
 
 def is_of_bridge(obj: Object) -> bool:
@@ -390,11 +397,3 @@ def stripped(going: Set[Key], haves: Iterable[Key]) -> set[str]:
     """The links that have no address of IPv4 left when the addresses ``going`` have gone."""
     links = {str(key[0]) for key in going if ":" not in str(key[1])}
     return links.difference(str(key[0]) for key in haves if key not in going and ":" not in str(key[1]))
-
-
-def _subnet(address: Object) -> str:
-    """10.1.2.3/24 as a text that all addresses of that network share, which is the peer's if there is one."""
-    local, _, length = str(address.key[1]).partition("/")
-    parts = [int(part) for part in str(address.key[2] or local).split(".")]
-    number = (parts[0] << 24) | (parts[1] << 16) | (parts[2] << 8) | parts[3]
-    return f"{number >> (32 - int(length))}/{length}"

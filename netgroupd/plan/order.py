@@ -25,7 +25,7 @@ from netgroupd.plan.narrowed import is_still_small, outgrown, sized_by_ports
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
 from netgroupd.plan.phases import PHASES
-from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, follows, late, pieces_of, port_attrs, shrinks
+from netgroupd.plan.pieces import DOWN, Manner, claimed, follows, late, pieces_of, port_attrs, shrinks
 from netgroupd.plan.ports_above import ports_above
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
@@ -275,8 +275,7 @@ class _Cut:
             want.name in self.early,
             late(have, attrs, self.left, self.haves),
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
-            any(attrs.get(name) in self.made for name in NAMES_ANOTHER)
-            or is_still_small(attrs.get("dev"), self.left, self.haves),
+            attrs.get("dev") in self.made or is_still_small(attrs.get("dev"), self.left, self.haves),
             follows(attrs, have),
             told_before(attrs, have.attrs) if "mode" in attrs and kind_of(have) == "bond" else frozenset(),
             kind_of(have) == "vxlan" and "dev" in attrs and have.attrs.get("dev") in self.doomed,

@@ -20,8 +20,8 @@ _FREED, _EMPTIED = ("mtu", "mac"), ("mac",)
 _GROWN = ("mtu",)
 _FIRST = (("regroup links", "group"), ("lead links away", "dev"))
 _NAMES_PORT = ("primary", "active_slave")
-NAMES_ANOTHER = ("dev", "port.backup_port")
-"""What names another link and changes in place."""
+_NAMES_A_PORT = (*_NAMES_PORT, "port.backup_port")
+"""What names a port of the same master, which may become one of it by this change."""
 
 _TELLING_GROUP = frozenset({"vlan_filtering", "vlan_protocol"})
 
@@ -90,7 +90,7 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     apart = ("group", "up", "master", *("dev",) * manner.led_away)
     said = {name: left.pop(name) for name in apart if name in left}
     last = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
-    last |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
+    last |= {name: left.pop(name) for name in _NAMES_A_PORT if name in left}
     last |= {name: left.pop(name) for name in manner.late if name in left}
     # Of a tunnel one message says all.
     last |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in COMMON}

@@ -4,7 +4,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
+from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.reach import closure
@@ -13,6 +15,7 @@ from netgroupd.plan.without_mac import is_by_a_port
 
 _BORROW_OF_PORTS = TEAMING | {"bridge"}
 _FLUSHING = frozenset({"mac", "arp"})
+_OF_LINKS_ALONE = bytes.fromhex("fe80") + bytes(10)
 _LEAVING = frozenset({"master", "netns"})
 # They have the MAC of the link below them unless they were given another one.
 _HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
@@ -77,10 +80,19 @@ def _followed(found: set[str], actual: State) -> frozenset[str]:
     return closure(found, beside)
 
 
-def is_by_kernel(neighbour: Object, actual: State) -> bool:
-    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link."""
-    attrs = neighbour.attrs
-    if attrs.get("state") != "noarp" or UNOWNED not in attrs:
+def is_by_kernel(obj: Object, actual: State) -> bool:
+    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link.
+
+    Or an address is one that a tunnel has of that which it sends from, and of which the kernel does not say that.
+    """
+    link = actual.link(obj.name)
+    if link is None or UNOWNED not in obj.attrs:
         return False
-    link = actual.link(neighbour.name)
-    return link is not None and attrs.get("lladdr") == link.attrs.get("mac")
+    if obj.cls == "address":
+        local = str(link.attrs.get("local") or "")
+        return "." in local and plain_address(obj.key) == ip_text(_OF_LINKS_ALONE + ip_bytes(local))
+    return (
+        obj.cls == "neighbour"
+        and obj.attrs.get("state") == "noarp"
+        and obj.attrs.get("lladdr") == link.attrs.get("mac")
+    )

@@ -243,6 +243,11 @@ REFUSED = [
                  "fdb:\n- {dev: v, mac: '00:00:00:00:00:00', dst: 10.0.0.9, src_vni: 7}\n",
                  "3:62: 'v' has one VNI for all packets, and no entries for 7 alone; "
                  "leave it out, or set external of 'v'", id="entry_of_a_vni_of_one_that_has_one"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 5}\n"
+                 "fdb:\n- {dev: v, mac: '00:00:00:00:00:00', dst: 10.0.0.8, state: static}\n"
+                 "- {dev: v, mac: '00:00:00:00:00:00', dst: 10.0.0.9, state: permanent}\n",
+                 "5:60: the entry 00:00:00:00:00:00 of 'v' is static to another end, and has one state for all; "
+                 "set state: static, or leave it out", id="entry_of_another_state_to_another_end"),
     pytest.param("links:\n  d: {kind: dummy, master: r}\n  r: {kind: vrf, table: 7, up: on}\n"
                  "fdb:\n- {dev: d, mac: '02:00:00:00:00:01', where: master}\n",
                  "5:45: 'd' is no port of a bridge, in whose table this would be", id="entry_of_no_bridge"),

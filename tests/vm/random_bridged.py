@@ -31,6 +31,11 @@ _GLOBALLY: Mapping[str, tuple[object, ...]] = {
     "mcast_igmp_version": (3, 2),
     "mcast_query_interval": (6000, 12500),
 }
+_SENDERS: Mapping[str, tuple[object, ...]] = {
+    "src": ("192.0.2.7", None, None),
+    "filter_mode": ("include", "exclude"),
+    "source_list": (["192.0.2.7"], ["192.0.2.8", "192.0.2.7"], None),
+}
 _BONDS: Mapping[str, Mapping[str, tuple[object, ...]]] = {
     "active-backup": {"primary": ("low0", "low1", None), "fail_over_mac": ("none", "active"), "miimon": (100, 200)},
     "balance-xor": {"xmit_hash_policy": ("layer2", "layer3+4"), "miimon": (100, 0)},
@@ -70,6 +75,8 @@ def port(rng: random.Random, config: Config) -> None:
     body["vlans"] = [_vlans(rng, mapped=bool(mapped)) for _ in range(rng.randint(0, 3))]
     if rng.random() < 0.3:
         body["vlans"].append({"vid": rng.choice((1, 100, 400)), "pvid": True, "untagged": True})
+    if rng.random() < 0.1:
+        body["vlans"].append({"vid": 1, "member": False})
     if name == _TUNNEL and rng.random() < 0.5:
         body["fdb"] = [
             {"mac": "00:00:00:00:00:00", "dst": f"192.0.2.{50 + each}", "src_vni": 900}
@@ -97,8 +104,14 @@ def of_bridge(rng: random.Random, config: Config) -> None:
     body["vlans"] = [{"vid": rng.choice(_SPANS)} for _ in range(rng.randint(1, 2))]
     body["vlan_global"] = [{"vid": one["vid"], **_some(rng, _GLOBALLY, 2)} for one in body["vlans"]]
     if rng.random() < 0.4:
+        body |= {"mcast_igmp_version": 3} if rng.random() < 0.8 else {}
         body["mdb"] = [
-            {"group": f"239.1.1.{number}", "port": rng.choice(("p0", "p1", "p2", "low2")), "vid": rng.choice((1, 100))}
+            {
+                "group": f"239.1.1.{number}",
+                "port": rng.choice(("p0", "p1", "p2", "low2")),
+                "vid": rng.choice((1, 100)),
+                **_some(rng, _SENDERS, 2),
+            }
             for number in rng.sample(range(4), 2)
         ]
 

@@ -26,14 +26,14 @@ def lasting(told: str, links: Mapping[str, Any], *, without: re.Pattern[str] | N
         for address in body.get("addresses", ()):
             if isinstance(address, dict):
                 address.update((name, "a while") for name in _AGEING if address.get(name))
-    if without:
-        return yaml.dump(_own(said, without), Dumper=yaml.CSafeDumper)
     for hop in said.get("nexthops", {}).values():
         if "via" not in hop:
             hop.pop("family", None)  # one without a gateway keeps that of the one before, and serves both
     for body in said.get("links", {}).values():
         body.pop("sci", None)
         body["addresses"] = sorted(body.get("addresses", ()), key=_subnet)
+    if without:
+        return yaml.dump(_own(said, without), Dumper=yaml.CSafeDumper)
     comments = (line for line in told.splitlines() if line.startswith("#"))
     return "\n".join([*comments, yaml.dump(said, Dumper=yaml.CSafeDumper, sort_keys=False)])
 

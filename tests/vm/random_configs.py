@@ -27,6 +27,7 @@ from tests.vm import (
     random_on_links,
     random_reworks,
     random_sections,
+    random_tunnels,
 )
 from tests.vm.test_ethtool import OTHERS as OF_DRIVERS
 from tests.vm.test_vfs import OTHERS as OF_FUNCTIONS
@@ -340,6 +341,7 @@ MOVES: tuple[tuple[Move, int], ...] = (
     *random_reworks.MOVES,
     *random_kinds.MOVES,
     *random_exchanges.MOVES,
+    *random_tunnels.MOVES,
 )
 """What can be changed, and how often it is."""
 
@@ -348,8 +350,8 @@ def is_right(config: Config) -> bool:
     """Whether the check of the files lets it pass, and all of it can come back.
 
     No nexthop goes some time after the carrier of its link, or leads by another link than the VRF that it is told;
-    no VXLAN stays larger than the link below it; and nobody but who is told so has a port of a VRF take all packets,
-    for the kernel then makes it so for good.
+    no VXLAN stays larger than the link below it, or the ports of that; and nobody but who is told so has a port of a
+    VRF take all packets, for the kernel then makes it so for good.
     """
     try:
         state = state_of(text(config))
@@ -362,9 +364,10 @@ def is_right(config: Config) -> bool:
     masters = (state.link(str(link.attrs.get("master"))) for link in state.of("link").values() if link.name in of_rings)
     if any(master and master.attrs.get("kind") == "vrf" for master in masters):
         return False
-    vxlans = (link for link in state.of("link").values() if link.attrs.get("kind") == "vxlan")
-    below = (state.link(str(link.attrs.get("dev"))) for link in vxlans)
-    return not any(link and "mtu" in link.attrs for link in below)
+    links = state.of("link").values()
+    carrying = {link.attrs.get("dev") for link in links if link.attrs.get("kind") == "vxlan"}
+    sized = (link for link in links if "mtu" in link.attrs)
+    return all(carrying.isdisjoint((link.name, link.attrs.get("master"))) for link in sized)
 
 
 def changed(rng: random.Random, config: Mapping[str, Any], moves: int, *, patched: bool = False) -> Config:

@@ -15,7 +15,7 @@ _WAYS = {
         {"via": "192.0.2.9"},
         {"via": "192.0.2.10", "dev": "d0"},
         {"via": "198.51.100.9", "dev": "d1"},
-        {"via": "203.0.113.1", "dev": "d0", "onlink": True},
+        {"via": "203.0.113.9", "dev": "d0", "onlink": True},
         {"via": "2001:db8::9", "dev": "d0"},
         {"dev": "d1"},
         {"dev": "low0"},
@@ -158,6 +158,27 @@ def _way(rng: random.Random, family: str, config: Config) -> Config:
     return _leading(rng, family, rng.choice(_WAYS[family]))
 
 
+def other_gateways(rng: random.Random, config: Config) -> None:
+    """Have a route of several ways lead by another gateway, by one way more or less, or by another part of each."""
+    several = [one for one in config.get("routes", ()) if len(one.get("nexthops", ())) > 1 and "family" not in one]
+    if not several:
+        return
+    ways = rng.choice(several)["nexthops"]
+    how = rng.random()
+    if how < 0.4:
+        way = rng.choice(ways)
+        if "via" in way:
+            head, _, last = way["via"].rpartition(":" if ":" in way["via"] else ".")
+            way["via"] = f"{way['via'][: len(head) + 1]}{10 + int(last, 16) % 5}"
+    elif how < 0.6:
+        ways.pop(rng.randrange(len(ways)))
+    elif how < 0.8:
+        ways.append(rng.choice(ways) | {"weight": rng.randint(1, 256)})
+    else:
+        rng.shuffle(ways)
+        ways[0] |= {"weight": rng.randint(1, 256)}
+
+
 def _weight(rng: random.Random) -> Config:
     return {"weight": rng.randint(1, 256)} if rng.random() < 0.4 else {}
 
@@ -249,6 +270,7 @@ def setting(rng: random.Random, config: Config) -> None:
 MOVES = (
     (addresses, 5),
     (route, 7),
+    (other_gateways, 3),
     (nexthop, 4),
     (rule, 4),
     (neighbours, 2),

@@ -60,6 +60,15 @@ def test_routes_to_networks_that_somebody_has_made_in_place_of_the_kernel_are_to
     assert "10.20.0.0/24 dev d0" in here("ip route", "there")
 
 
+def test_route_that_the_kernel_forgets_with_an_address_is_nobodys_to_tell(engine_in: EngineIn) -> None:
+    staying = '"2001:db8::1/64", {address: "2001:db8::2/64", noprefixroute: true}'
+    text = "links: {d0: {kind: dummy, up: true, addresses: [%s]}}"
+    engine_in("here", text % f'{{address: "2001:db8::3/64", metric: 50}}, {staying}').apply()
+    engine_in("here", text % staying).apply()
+    assert "metric 50" in here("ip -6 route show 2001:db8::/64")
+    assert "routes:" not in engine_in("here", "{}").capture()
+
+
 def test_tunnel_that_a_control_plane_fills_is_left_to_it(engine_in: EngineIn) -> None:
     engine_in("here", "{}")
     for command in (

@@ -25,10 +25,10 @@ routes: [{to: 10.2.0.0/16, nhid: 9}]
 """
 BY_HAND = (
     "address add 10.6.0.1/24 dev wb",
-    "route add 10.2.0.0/16 proto static nexthop via 10.7.0.9 dev wa nexthop via 10.6.0.9 dev wb"
+    "route add 10.2.0.0/16 proto static nexthop via 10.7.0.9 dev wa nexthop via 10.6.0.9 dev wb onlink"
     " nexthop via 10.9.0.9 dev wc",
     "nexthop add id 1 via 10.7.0.9 dev wa",
-    "nexthop add id 2 via 10.6.0.9 dev wb",
+    "nexthop add id 2 via 10.6.0.9 dev wb onlink",
     "nexthop add id 9 group 1/2,3",
     "route add 10.3.0.0/16 nhid 9",
 )
@@ -56,8 +56,9 @@ def test_what_led_by_a_dead_way_too_leads_by_the_others(engine_in: EngineIn, dyi
     engine.apply(confirm_s=0.0)
     here(f"ip {dying}")
     told = said(engine)
-    if leading is NEXTHOPS and "flush" in dying:  # the kernel keeps such a nexthop
-        assert ways() == [["wa", "wb", "wc"], []]
+    if "flush" in dying:  # the kernel keeps such a nexthop, and such a way
+        assert ways() == [["wa", "wb", "wc"], ["wa", "wb", "wc"] if leading is WAYS else []]
+        assert "10.8.0.9" not in told
         return
     assert ways() == [["wa", "wc"], ["wa", "wc"] if leading is WAYS else []]
     assert ("route 10.2.0.0/16" if leading is WAYS else "nexthop 2") in told
@@ -79,8 +80,20 @@ def test_what_others_led_by_a_dead_way_too_leads_by_the_others(engine_in: Engine
     engine = engine_in("here", LINKS.replace("up: on", "up: off"))
     engine.apply(confirm_s=0.0)
     assert ways() == [[], []]
-    here("ip address delete 10.6.0.1/24 dev wb")
+    here("ip address add 10.6.0.9/24 dev wb")  # no way leads to oneself
     told = said(engine)
-    assert ways() == [["wa", "wc", "wa", "wb"], []]  # a nexthop the kernel keeps where its network goes
+    assert ways() == [["wa", "wc", "wa"], []]
     assert "not netgroupd's could not be given back: " in told
     assert "route 10.2.0.0/16 via 10.6.0.9 dev wb: Nexthop has invalid gateway" in told
+
+
+def test_way_that_was_dead_before_a_refused_change_is_one_again(engine_in: EngineIn) -> None:
+    engine_in("here", LINKS + WAYS).apply()
+    here("ip link set wb down")
+    before = ways()
+    assert before == [["wa", "wb", "wc"]] * 2
+    engine = engine_in("here", f"{LINKS}{WAYS}nexthops: {{1: {{via: 192.0.2.1, dev: wa}}}}")
+    with pytest.raises(KernelError, match="nexthop 1") as error:
+        engine.apply()
+    assert "put back" not in str(error.value)
+    assert ways() == before

@@ -62,6 +62,10 @@ CHANGES = {
         "links: {t: {kind: team, mode: loadbalance, up: true, ports: [a, c], addresses: [10.0.0.1/24]}, "
         "t.5: {up: true}, a: {kind: dummy, up: true}, b: {kind: dummy}, c: {kind: dummy}}",
     ),
+    "port_of_a_bridge_becomes_one_of_a_team": (
+        "links: {t: {kind: team, up: true}, b: {kind: bridge, ports: a}, a: {kind: dummy}}",
+        "links: {t: {kind: team, up: true}, b: {kind: bridge}, a: {kind: dummy, master: t, port: {team_priority: 7}}}",
+    ),
     "address_moves_and_its_route_changes": (
         "links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24, 10.1.0.1/24]}, b: {kind: dummy, up: true}}\n"
         "routes: [{to: 10.9.0.0/16, via: 10.0.0.9, mtu: 1400}]",
@@ -88,6 +92,12 @@ CHANGES = {
         "links: {b: {kind: bridge, ports: [p, q]}, p: {kind: dummy, port: {backup_port: q}}, q: {kind: dummy}}",
         "links: {b: {kind: bridge, ports: [p, q, r]}, p: {kind: dummy, port: {backup_port: r}}, q: {kind: dummy}, "
         "r: {kind: dummy}}",
+    ),
+    "frames_go_by_a_port_that_comes_from_another_bridge_instead": (
+        "links: {b: {kind: bridge, ports: [p, q]}, p: {kind: dummy, port: {backup_port: q}}, q: {kind: dummy}, "
+        "c: {kind: bridge, ports: r}, r: {kind: dummy}}",
+        "links: {b: {kind: bridge, ports: [p, r]}, p: {kind: dummy, port: {backup_port: r}}, q: {kind: dummy}, "
+        "c: {kind: bridge, ports: q}, r: {kind: dummy}}",
     ),
     "route_has_a_source_that_is_new": (
         "links: {a: {kind: veth, peer: b, up: true}, b: {up: true}}",

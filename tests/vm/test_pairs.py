@@ -106,10 +106,13 @@ def test_capture_has_pairs(engine_in: EngineIn, one: str, other: str, want: str)
     assert engine_in("here", text).capture() == text
 
 
-def test_an_earlier_generation_has_the_policy_that_it_did_not_mention(engine_in: EngineIn) -> None:
+@pytest.mark.parametrize(("one", "other"), [(SHUT, ""), ("", SHUT), ("", ", peer_policy: blackhole, mode: l2")])
+def test_an_earlier_generation_has_the_policy_that_it_did_not_mention(
+    engine_in: EngineIn, one: str, other: str
+) -> None:
     engine_in("here", TEXT % ("", "")).apply()
     before = engine_in("here", TEXT % ("", "")).capture()
-    engine_in("here", TEXT % (SHUT, "")).apply()
+    engine_in("here", TEXT % (one, other)).apply()
     assert engine_in("here", TEXT % ("", "")).capture() != before
     engine_in("here", "{}").rollback(1)
     assert engine_in("here", TEXT % ("", "")).capture() == before

@@ -57,3 +57,12 @@ def test_nothing_is_said_of_what_goes_for_good_with_links_of_the_change(engine_i
         for command in commands:
             here(command)
     assert not engine_in("here", files % "").rollback().plan.warnings
+
+
+def test_address_that_a_tunnel_has_by_itself_is_nobodys_to_give_back(engine_in: EngineIn) -> None:
+    text = "links: {l: {kind: dummy, addresses: [192.0.2.1/24]}, t: {kind: %s, up: true}}"
+    engine_in("here", text % "dummy").apply()
+    engine_in("here", text % "sit, local: 192.0.2.1, remote: 192.0.2.2").apply(confirm_s=60.0)
+    assert "fe80::c000:201/64" in here("ip -br address show dev t")
+    engine_in("here", text % "dummy").rollback()
+    assert "fe80::c000:201" not in here("ip -br address show dev t")

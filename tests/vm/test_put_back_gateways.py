@@ -17,6 +17,7 @@ nexthops: {{1: {{via: '{via}', dev: a}}, 2: {{group: [{{id: 1}}]}}}}
 routes:
 - {{to: '{to}1', table: {table}, nhid: 2}}
 - {{to: '{to}2', table: 100, via: '{via}', dev: a}}
+- {{to: '{to}4', table: {table}, nexthops: [{{via: '{via}', dev: a}}, {{via: '{near}', dev: a}}]}}
 - {{to: '{all}', table: 7, type: unreachable, metric: 99999}}
 """
 _LEADS = re.compile(" (via|nhid|group) ")
@@ -27,7 +28,7 @@ _NETWORKS = [
 
 
 def _routes() -> list[str]:
-    return "".join(here(f"ip {family} route show table all") for family in ("-4", "-6")).splitlines()
+    return "".join(here(f"ip -o {family} route show table all") for family in ("-4", "-6")).splitlines()
 
 
 def _ways() -> list[str]:
@@ -40,13 +41,21 @@ def _ways() -> list[str]:
 def test_comes_back_on_a_link_that_was_made_anew(
     engine_in: EngineIn, via: str, gone: str, there: str, to: str, default: str, table: str
 ) -> None:
-    said = {"via": via, "there": there, "to": to, "all": default, "port": "a" if table == "7" else "", "table": table}
+    said = {
+        "via": via,
+        "there": there,
+        "to": to,
+        "all": default,
+        "near": there.rpartition("1/")[0] + "9",
+        "port": "a" if table == "7" else "",
+        "table": table,
+    }
     engine_in("here", _FILE.format(gone=gone, more="", **said)).apply()
     here(f"ip nexthop add id 9 via {via} dev a")
     here(f"ip route add {to}3 table {table} nhid 9")
     here(f"ip address del {gone} dev a")
     before = _ways()
-    assert len(before) == 6
+    assert len(before) == 7
     engine = engine_in("here", _FILE.format(gone=there, more=", numtxqueues: 2", **said))
     with pytest.raises(KernelError, match="nexthop 1") as error:
         engine.apply(allow=frozenset({"a"}))

@@ -47,6 +47,19 @@ def blue() -> Iterator[None]:
     subprocess.run(["ip", "netns", "del", "blue"], check=True)
 
 
+@pytest.mark.parametrize("path", ["ipv6/neigh/vx/retrans_time_ms", "ipv4/neigh/vx/unres_qlen_bytes"])
+def test_setting_of_the_file_is_as_before_under_its_other_name_too(engine_in: EngineIn, path: str) -> None:
+    engine_in("here", VXLAN.format(7, "")).apply()
+    with entered("here"):
+        before = (NET / path).read_text()
+    setting = f", sysctl: {{{path.replace('/vx', '').replace('/', '.')}: 9000}}"
+    engine = engine_in("here", VXLAN.format(8, setting))
+    engine.apply(confirm_s=60.0)
+    engine.rollback()
+    with entered("here"):
+        assert (NET / path).read_text() == before
+
+
 @pytest.mark.parametrize("few", [64, 0])
 @pytest.mark.parametrize("after", [VXLAN.format(8, ""), "links: {d0: {kind: dummy}}\n"], ids=["made_anew", "goes"])
 def test_settings_of_others_are_back_with_their_link(

@@ -20,6 +20,7 @@ from netgroupd.plan import present
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Plan
+from netgroupd.plan.without_mac import is_by_a_port
 from tests.vm.kernel_netlink import parse, parse_all, u32
 
 _LINK, _ADDRESS, _ROUTE, _NEIGHBOUR, _RULE, _QDISC, _FILTER, _NEXTHOP, _VLAN = 16, 20, 24, 28, 32, 36, 44, 104, 112
@@ -248,7 +249,8 @@ class _Excuses:
         self._classes = {step.object.cls for step in steps}
         said = {name for _, name in self._said}
         self._sized = "mtu" in said
-        self._readdressed = bool(plan.gone) or not said.isdisjoint(("mac", "master"))  # a bridge by a port that goes
+        # A bridge by a port that goes, or that it has for a moment.
+        self._readdressed = bool(plan.gone) or not said.isdisjoint(("mac", "master")) or any(map(is_by_a_port, steps))
 
     def fit(self, one: Disturbed) -> bool:
         """Whether there is a reason."""

@@ -25,6 +25,7 @@ def entries(checked: Checked) -> None:
     listed: dict[Value, set[Value]] = {}
     for link, vid in checked.state.of("bridge_vlan"):
         listed.setdefault(link, set()).add(vid)
+    states: dict[tuple[Value, ...], Value] = {}
     for key, obj in checked.state.of("fdb").items():
         kind = checked.links.kind(obj.name)
         if obj.name == "lo":
@@ -38,6 +39,8 @@ def entries(checked: Checked) -> None:
             _sticking(obj, checked)
         if key[3] == "master":
             _bridged(obj, listed, checked)
+        elif "state" in obj.attrs:
+            _alike(obj, states, checked)
 
 
 def _of_tunnels(obj: Object, kind: str, checked: Checked) -> None:
@@ -48,6 +51,15 @@ def _of_tunnels(obj: Object, kind: str, checked: Checked) -> None:
         checked.refuse(obj, "src_vni", told, f"leave it out, or set external of {obj.name!r}")
     if kind == "vxlan" and obj.key[3] == "self":
         _led(obj, checked)
+
+
+def _alike(obj: Object, states: dict[tuple[Value, ...], Value], checked: Checked) -> None:
+    """The kernel keeps one state of an address that is sent to several ends: that which it was told last."""
+    state = obj.attrs["state"]
+    first = states.setdefault((*obj.key[:2], obj.key[5]), state)
+    if state != first:
+        told = f"the entry {obj.key[1]} of {obj.name!r} is {first} to another end, and has one state for all"
+        checked.refuse(obj, "state", told, f"set state: {first}, or leave it out")
 
 
 def _sticking(obj: Object, checked: Checked) -> None:

@@ -114,10 +114,15 @@ def _receivers(watched: Collection[Object], actual: State) -> Iterator[Object]:
 
 
 def _with_addresses(actual: State) -> list[Object]:
-    """The kernel's routes to networks, but those that somebody has made for addresses that bring none by themselves."""
+    """The kernel's routes to networks, but those that somebody has made for addresses that bring none by themselves.
+
+    To the network of netgroupd's own such addresses only files have routes: one in the kernel's name is left over from
+    an address that is gone, whose metric no other has.
+    """
     by_kernel = (obj for obj in actual.of("route").values() if obj.attrs.get(UNOWNED) == BY_KERNEL)
     routes = [route for route in by_kernel if "via" not in route.attrs]
-    apart = (obj.key for obj in actual.of("address").values() if obj.attrs.get("noprefixroute") and not _passes(obj))
+    theirs = (obj for obj in actual.of("address").values() if UNOWNED in obj.attrs and not _passes(obj))
+    apart = (obj.key for obj in theirs if obj.attrs.get("noprefixroute"))
     given = {(key[0], network) for key in apart for network in networks_of([key])} if routes else frozenset()
     bringing = (obj for obj in actual.of("address").values() if not obj.attrs.get("noprefixroute")) if given else ()
     brought = {(obj.name, network, obj.attrs.get("metric")) for obj in bringing for network in networks_of([obj.key])}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from netgroupd.engine.capture.yaml_text import quoted
 from netgroupd.model.state import State
+from netgroupd.model.sysctl import BY_OTHER_NAMES
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.settings import BY_WIREGUARD
@@ -24,12 +25,6 @@ _FOLLOWING = {
 _OF_WIREGUARD = {"net/ipv4/conf/{}/send_redirects": "0", "net/ipv6/conf/{}/addr_gen_mode": "1"}
 _OF_SYSTEMD = ("net/unix/max_dgram_qlen", "512")  # which it sets at each boot
 _OF_ALL_WITH_WIREGUARD = {BY_WIREGUARD: "0"}
-# One setting of the kernel's by two names, of which the second tells it more closely.
-_BY_OTHER_NAMES = {
-    "base_reachable_time": "base_reachable_time_ms",
-    "retrans_time": "retrans_time_ms",
-    "unres_qlen": "unres_qlen_bytes",
-}
 _LRO = "rx-lro"  # which the kernel turns off where packets are forwarded, and below what has none, such as a VLAN
 
 
@@ -52,7 +47,7 @@ def settings_of(actual: State) -> dict[str, dict[str, Value]]:
 
 def _is_told_closer(path: str, actual: State) -> bool:
     place, _, name = path.rpartition("/")
-    return name in _BY_OTHER_NAMES and (f"{place}/{_BY_OTHER_NAMES[name]}",) in actual.of("sysctl")
+    return name in BY_OTHER_NAMES and (f"{place}/{BY_OTHER_NAMES[name]}",) in actual.of("sysctl")
 
 
 def _following(actual: State) -> Iterator[tuple[str, Value]]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 
 from netgroupd.engine.kept.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.model.kinds.pair import OF_PAIR
 from netgroupd.model.link import SET_ALONG
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
@@ -30,10 +31,12 @@ def unsaid(
     made: Mapping[tuple[str, Key], Attrs],
     actual: State,
     usual: Callable[[Mapping[Key, Object]], Usual],
+    along: Container[str] = (),
 ) -> Iterator[tuple[tuple[str, Key], Attrs]]:
     """What those that are made ``anew`` have from then on where nobody says anything.
 
-    ``usual`` tells what links have by themselves.  Of one of another kind that tells nothing but what was told before.
+    ``usual`` tells what links have by themselves, as the primary end of a pair, which those that are made ``along``
+    with the other one are not.  Of one of another kind that tells nothing but what was told before.
     """
     links = actual.of("link")
     lent = Lent((obj for obj in anew if kind_of(obj) == "bridge"), actual)
@@ -49,7 +52,8 @@ def unsaid(
         by_itself = samples.get(Likeness.of(obj, links.get(_master(obj))), NOTHING)
         known = [name for name in names if name in by_itself or ((row := row_of(obj, name)) and row.nullable)]
         if kind_of(obj) == said.get("kind"):
-            yield obj[:2], {name: by_itself.get(name) for name in known}
+            lost = OF_PAIR if obj.name in along else frozenset[str]()
+            yield obj[:2], {name: None if name in lost else by_itself.get(name) for name in known}
         else:
             yield obj[:2], {name: WHATEVER for name in known if not same(name, by_itself.get(name), attrs[name])}
 

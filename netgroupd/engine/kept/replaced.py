@@ -16,6 +16,7 @@ from netgroupd.engine.kept.handles import leave_handles
 from netgroupd.engine.kept.lent import Lent
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds.bond import follows
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.route import WAY
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, integer
 from netgroupd.model.tc.red import lasting
@@ -94,7 +95,9 @@ class Replaced(NamedTuple):
             made[place] = {**made[place], **said} if place in made else said
         gone = [_rows(obj) for obj in doomed if obj.cls == "neighbour" and obj[:2] not in made]
         if again := [obj for obj in doomed if obj.cls in anew.CLASSES and obj[:2] in made]:
-            for place, unsaid in anew.unsaid(again, made, actual, usual):
+            made_first = {step.object.name for step in steps if step.op is Op.CREATE and step.object.cls == "link"}
+            along = {obj.name for obj in again if kind_of(obj) in PAIRS} - made_first
+            for place, unsaid in anew.unsaid(again, made, actual, usual, along):
                 made[place] = {**unsaid, **made[place]}
         for name, mtu in _made_smaller(made, plan, actual):
             made["link", (name,)] = {"mtu": mtu or anew.WHATEVER, **made.get(("link", (name,)), NOTHING)}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Set
 from netgroupd.engine.kept.astray import is_astray, led_again
 from netgroupd.engine.living_ways import made_in_part
 from netgroupd.engine.observe import Connection, Mine, read
-from netgroupd.engine.passing_ways import made_on_passing_ways
+from netgroupd.engine.passing_ways import on_passing_ways
 from netgroupd.errors import Refusal
 from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.kernel.netlink.request import Selection
@@ -57,7 +57,7 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
     }
     found = kernel.theirs(links, Going(there, deleted, gone=plan.gone))
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
-    lost = [obj for obj in lost if obj.cls != "neighbour" or not is_by_kernel(obj, actual)]
+    lost = [obj for obj in lost if not is_by_kernel(obj, actual)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone, actual, mine)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
     staying = {obj.key for obj in stays}
@@ -178,7 +178,8 @@ def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tupl
 
 def _refused_still(kernel: Connection, refused: list[Refused]) -> Iterator[Refusal]:
     """Why what was refused is not there, but for what can be had with fewer ways, and what leads by that."""
-    found = made_in_part(kernel, made_on_passing_ways(kernel, refused))
+    with on_passing_ways(kernel, refused) as still:
+        found = made_in_part(kernel, still)
     yield from found.missing
     yield from (each.refusal for each in found.rest)
     yield from (each.refusal for each in (kernel.apply([each.step for each in found.led]) if found.led else ()))

@@ -30,7 +30,7 @@ def configure(kind: str, index: int, before: Attrs, attrs: Attrs, context: Conte
         yield Call(partial(team.configure, context.generic, index, attrs))
     if kind == "tun" and before and names & {"user", "user_group"}:
         yield Call(partial(tuntap.change, context.netns, context.names.name(index), {**before, **attrs}, attrs))
-    if any(name.startswith(team.PORT_PREFIX) for name in names):
+    if names & team.PORT_ROWS:
         master = str(attrs.get("master") or before.get("master"))
         yield Call(partial(team.configure_port, context.generic, context.names.index(master), index, attrs))
 

@@ -24,7 +24,8 @@ _TEAM = {
 }
 _NOT_TOLD_YET = "*NOMODE*"
 _PORT_OPTIONS = {"enabled": _FLAG, "priority": _S32, "queue_id": _U32}
-PORT_PREFIX = "port.team_"
+_PORT_PREFIX = "port.team_"
+PORT_ROWS = frozenset(_PORT_PREFIX + name for name in _PORT_OPTIONS)
 
 
 def _option(name: str, kind: int, value: Value, port: int) -> bytes:
@@ -65,7 +66,7 @@ def configure_port(generic: Generic, team: int, port: int, attrs: Attrs) -> None
     Raises:
         OSError: The kernel refuses.
     """
-    told = {name: attrs[PORT_PREFIX + name] for name in _PORT_OPTIONS if PORT_PREFIX + name in attrs}
+    told = {name: attrs[_PORT_PREFIX + name] for name in _PORT_OPTIONS if _PORT_PREFIX + name in attrs}
     _tell(generic, team, [_option(name, _PORT_OPTIONS[name], value, port) for name, value in told.items()])
 
 
@@ -94,7 +95,7 @@ def read(generic: Generic, index: int) -> Mapping[int, dict[str, Value]]:
             name = bytes(option[_NAME]).rstrip(b"\0").decode()
             port = struct.unpack("=I", option[_PORT])[0] if _PORT in option else 0
             if name in (_PORT_OPTIONS if port else _TEAM):
-                row = PORT_PREFIX + name if port else name
+                row = _PORT_PREFIX + name if port else name
                 value = _value(option[_TYPE][0], option.get(_DATA))
                 if value != _NOT_TOLD_YET:
                     found.setdefault(port, {})[row] = value

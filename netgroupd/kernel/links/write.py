@@ -31,6 +31,7 @@ from netgroupd.kernel.links.numbers import (
     RTM_NEWLINKPROP,
 )
 from netgroupd.kernel.links.other import configure, plug, tell
+from netgroupd.kernel.links.team import PORT_ROWS
 from netgroupd.kernel.links.wire import Wire, Wires
 from netgroupd.kernel.links.wire_special import BEFORE
 from netgroupd.kernel.names import Names
@@ -235,6 +236,8 @@ def _change(step: Step, context: Context) -> Iterator[Request]:
     if "netns" in step.attrs:
         yield _move(step.object.name, context.names)
         return
+    if not PORT_ROWS.isdisjoint(step.attrs) and (master := step.object.attrs.get("master")):
+        before = {**before, "master": master}  # which it has by then
     yield from _set(context.names.index(step.object.name), kind, before, step.attrs, context)
 
 

@@ -19,7 +19,7 @@ from netgroupd.kernel.settings.sysctls_usual import ROOT, is_usual, of_neighbour
 from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Key, Object
-from netgroupd.model.sysctl import OF_ALL
+from netgroupd.model.sysctl import BY_OTHER_NAMES, OF_ALL
 
 _TOLD = {f"{ROOT}/{place}": names for place, names in TOLD.items()}
 _OF_LINKS = (*_TOLD, f"{ROOT}/mpls/conf")
@@ -96,7 +96,9 @@ def _unusual(name: str, own: _OfLink, default: _OfLink) -> _OfLink:
     return {
         place: value
         for place, value in own.items()
-        if value not in {"", default.get(place, value)} and _is_writable(name, place)
+        if value not in {"", default.get(place, value)}
+        and (place[0], BY_OTHER_NAMES.get(place[1], "")) not in own
+        and _is_writable(name, place)
     }
 
 
