@@ -68,6 +68,7 @@ class Carried:
                 self._followed[way.family, used.table] = max(used.metric, followed)
             self._nexthops.update(dict.fromkeys((used.nexthop, *_members(around, used.nexthop)), way))
         self._ways = ways
+        self._routes = {way.to: way.route for way in ways}
         self._vlans: dict[tuple[Way, str], frozenset[Value]] = {}  # in which a way goes through a bridge, if known
         by_port: dict[tuple[str, str], list[Way]] = {}
         for way in ways:
@@ -132,9 +133,8 @@ class Carried:
         return not entry.key[2] or entry.key[2] in self._vlans.get((way, bridge), ())
 
     def _is_back_at_once(self, address: Object) -> bool:
-        """Whether an address comes again, on a link that has others meanwhile; of IPv6 it is in doubt for a while."""
-        link, text = map(str, address.key[:2])
-        return ":" not in text and link not in self._plan.emptied and address.key in self._coming
+        """Whether an address comes again, and with it what others had by it; of IPv6 it is in doubt for a while."""
+        return ":" not in str(address.key[1]) and address.key in self._coming
 
     def _leaves_with_another(self, gone: Object, way: Way) -> bool:
         """Whether another address does for a way: the same in another subnet or, for the default route, any there."""
@@ -178,7 +178,7 @@ class Carried:
         elif "min_links" in step.attrs and not self._has_ports(obj.name):
             cut = ways
         else:
-            cut = [way for way in ways if misses_far_end(step, way.to)]
+            cut = [way for way in ways if misses_far_end(step, way.to, self._routes)]
         return (obj.name, cut[0].whose) if cut else None
 
     def _homeless(self, step: Step) -> list[Way]:

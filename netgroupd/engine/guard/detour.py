@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from netgroupd.engine.guard.way import Way, length_of
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.address import plain_address
 from netgroupd.model.route import MAIN_TABLE, TABLES
 from netgroupd.model.rule import split_mark, split_span, stands_beside
@@ -76,7 +77,7 @@ def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
 
 
 class Detours:
-    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address.
+    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells how a VRF or link reaches an address.
 
     ``around`` tells the routes of whoever in a table to networks that hold an address.
     None is found where the goal is ``accepted`` already: an uplink that has come back takes over from its stand-in.
@@ -86,7 +87,7 @@ class Detours:
     def __init__(
         self,
         goal: State,
-        leads: Callable[[str, str], str],
+        leads: Callable[[str, str], Route | None],
         around: Callable[[str, int], Sequence[Object]],
         *,
         accepted: bool = False,
@@ -172,10 +173,17 @@ class Detours:
     def _hop_leads_elsewhere(self, hop: Attrs, way: Way) -> bool:
         link, encap = self._link_of(hop, way.vrf), hop.get("encap")
         wrapped = isinstance(encap, Mapping) and encap.get("type") not in _AS_IT_IS
-        # Another neighbour on the same link need not know the way, nor any answer for who is behind the gateway.
-        gateway = way.route.gateway
-        strange = bool(gateway) and link == way.link and hop.get("via") != gateway
+        strange = link == way.link and self._is_strange(str(hop.get("via") or ""), way)
         return bool(hop.get("blackhole")) or wrapped or strange or link not in ("", way.link)
+
+    def _is_strange(self, via: str, way: Way) -> bool:
+        """Whether that is another neighbour on the same link: none need know the way, nor answer for who is behind."""
+        next_one = way.route.gateway or way.to
+        if via == next_one or (not via and not way.route.gateway):
+            return False
+        told_apart = bool(way.route.gateway or way.route.lladdr)
+        other = self._leads(via, way.link) if via and told_apart else None
+        return told_apart and not (other and other.lladdr and other.lladdr == way.route.lladdr)
 
     def _hops(self, way: Attrs) -> Iterator[Attrs]:
         """Where a route, or one of several ways or members, leads in the end; nothing for what no file says."""
@@ -193,7 +201,8 @@ class Detours:
         if hop.get("dev"):
             return str(hop["dev"])
         via = str(hop.get("via") or "")
-        return self._leads(via, vrf) if via else ""
+        led = self._leads(via, vrf) if via else None
+        return led.link if led else ""
 
     def _is_nearer(self, address: Object, way: Way) -> bool:
         """Whether an address is where the way leads, or makes that one for all of a link, or its subnet holds it."""

@@ -34,8 +34,8 @@ _MATTERING = ON_QDISCS | {"action"}
 class Asked(NamedTuple):
     """What else is to be known of links: the kind of one, and all of some, where a plan only needed a part.
 
-    And the rules at the hooks of some, whoever has put them there; the card that one is a function of; and the
-    values of settings.
+    And the rules at the hooks of some, whoever has put them there; the card that one is a function of; the values
+    of settings; and the addresses of one, whoever gave them.
     """
 
     kind: Callable[[str], str]
@@ -43,6 +43,7 @@ class Asked(NamedTuple):
     rules: Callable[[Set[str]], State]
     card_of: Callable[[str], str]
     settings: Callable[[frozenset[str]], Mapping[str, str]]
+    addresses: Callable[[str], Sequence[Object]]
 
 
 def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Asked) -> Iterator[tuple[Step, str, str]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from netgroupd.engine.guard.way import contains
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.state import Attrs, Object, integer
 from netgroupd.model.value import Value, ip_bytes, is_multicast, split_prefix
@@ -22,6 +23,8 @@ _KEYS = frozenset({"ikey", "okey", "if_id"})
 _FORM = frozenset({"encap", "icsum", "ocsum"})
 _ASSOCIATION = frozenset({"encodingsa"})  # of MACsec, whose keys nothing tells of, here or there
 _ENDS = ("remote", "local", "dev")
+# VXLAN takes packets to any address of the host, and what VTI sends goes by the route that IPsec finds.
+_NOT_ASKED = (("local", "vxlan"), ("dev", "vti"))
 
 
 class FarEnd(NamedTuple):
@@ -46,8 +49,11 @@ def far_end(link: Object, to: str) -> FarEnd | None:
     return FarEnd(remote, str(attrs.get("local") or ""), str(attrs.get("dev") or ""), mark)
 
 
-def misses_far_end(step: Step, to: str) -> bool:
-    """Whether what goes ``to`` somewhere would not get through the tunnel any more after a change of it."""
+def misses_far_end(step: Step, to: str, routes: Mapping[str, Route]) -> bool:
+    """Whether what goes ``to`` somewhere would not get through the tunnel any more after a change of it.
+
+    ``routes`` are those that tunnels' own packets follow, by the address that they go to.
+    """
     assert step.before
     said, had = step.attrs, step.before.attrs
     if kind_of(step.before) == "wireguard":
@@ -56,14 +62,16 @@ def misses_far_end(step: Step, to: str) -> bool:
         return True
     if "encap_dport" in said and had.get("encap", "none") != "none":
         return True
-    return any(name in said and _leads_elsewhere(name, step) for name in _ENDS)
+    return any(name in said and _leads_elsewhere(name, step, routes.get(str(had.get("remote")))) for name in _ENDS)
 
 
-def _leads_elsewhere(name: str, step: Step) -> bool:
+def _leads_elsewhere(name: str, step: Step, route: Route | None) -> bool:
     assert step.before
     said, had = step.attrs[name], step.before.attrs.get(name)
-    if name == "local" and kind_of(step.before) == "vxlan":
-        return False  # VXLAN takes packets to any address of the host
+    if (name, kind_of(step.before)) in _NOT_ASKED:
+        return False
+    if not had and route:
+        return bool(said) and said != (route.source if name == "local" else route.link)
     # Without a remote it sends nowhere; without the others it may still be what the route chooses.  A VXLAN
     # that learns goes on sending to the other end of before what that has sent from, until it forgets it.
     return bool(had) and (bool(said) or name == "remote")
