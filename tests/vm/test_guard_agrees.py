@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import pytest
 
+from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
-from tests.engine.guard_tc_cases import LOCAL, PEER
+from tests.engine.guard_tc_cases import LOCAL, PEER, SESSION
 from tests.vm.test_guard_links import engine_in, ip, on, reaches, server
 from tests.waiting import eventually
 
-__all__ = ["server"]
+__all__ = ["Case", "agrees", "server"]
 
 _OTHER_MAC = "02:00:00:00:09:09"
 _OTHER_END = f"-n there link set eth1 address {_OTHER_MAC}\n-n there address add {PEER}/8 dev eth1"
@@ -324,18 +325,17 @@ CASES = {
     ),
     "one_port_of_a_ring": Case(_SIDE, _RING % ("false", "true"), False, _RING % ("true", "true")),
 }  # fmt: skip
-_ALLOWED = frozenset({"eth1", "d8", "d9", "br0", "x", "sec0", "h", "s1", "s2", "red", "lo"})
+_ALLOWED = frozenset({"eth1", "d8", "d9", "br0", "x", "sec0", "h", "s1", "s2", "red", "lo", "eth3"})
 
 
-@pytest.mark.vm("stock")
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_what_ends_the_session_is_refused_and_nothing_else(server: socket.socket, tmp_path: Path, case: Case) -> None:
+def agrees(server: socket.socket, directory: Path, case: Case, session: Session = SESSION) -> None:
+    """Ask both."""
     ip(case.setup)
     if case.now:
-        engine_in("here", tmp_path, case.now).apply(allow=_ALLOWED)
+        engine_in("here", directory, case.now, session).apply(allow=_ALLOWED)
         ip(case.beside)
-    eventually(lambda: reaches(server), told=lambda: "nothing came before")
-    engine = engine_in("here", tmp_path, case.then)
+    eventually(lambda: reaches(server, session), told=lambda: "nothing came before")
+    engine = engine_in("here", directory, case.then, session)
     refused = ""
     try:
         engine.apply()
@@ -344,4 +344,11 @@ def test_what_ends_the_session_is_refused_and_nothing_else(server: socket.socket
         engine.apply(allow=_ALLOWED)
     if "br0" in case.setup:
         subprocess.run(["bridge", "-n", "here", "fdb", "flush", "dev", "br0", "nopermanent", "nostatic"], check=True)
-    assert (f"your session from {PEER}" in refused, not reaches(server)) == (case.ends, case.ends)
+    told = f"your session from {session.peer}" in refused
+    assert (told, not reaches(server, session)) == (case.ends, case.ends)
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_what_ends_the_session_is_refused_and_nothing_else(server: socket.socket, tmp_path: Path, case: Case) -> None:
+    agrees(server, tmp_path, case)

@@ -17,6 +17,7 @@ from netgroupd.engine.guard.carried import Carried
 from netgroupd.engine.guard.carriers import INTERLINK, below, carriers
 from netgroupd.engine.guard.detour import Detours, vrf_of
 from netgroupd.engine.guard.one_sided import one_sided
+from netgroupd.engine.guard.short_lived import short_lived
 from netgroupd.engine.guard.tc import Asked, filtered_ways
 from netgroupd.engine.guard.tunnels import far_end
 from netgroupd.engine.guard.way import ALMOST_ALL, Way
@@ -60,12 +61,12 @@ def refuse_cuts(
     """
     if not ways:
         return
-    carried = Carried(ways, around, plan)
+    carried = Carried(ways, around, plan, asked.way_to)
     told: dict[str, list[str]] = {}
     for name, sentence in chain(
         _silenced(plan, ways, around),
         _unlearned(plan, ways),
-        _unheard(plan, ways, asked),
+        _by_settings(plan, ways, asked),
         _cuts(plan, carried, ways, detours),
         _filtered(plan, ways, around, asked),
         _functions_gone(plan, carried, asked),
@@ -151,10 +152,10 @@ def _unlearned(plan: Plan, ways: Sequence[Way]) -> Iterator[tuple[str, str]]:
                     yield name, _sentence(step, name, way.whose, instead)
 
 
-def _unheard(plan: Plan, ways: Sequence[Way], asked: Asked) -> Iterator[tuple[str, str]]:
-    """The links of the ways to which nothing comes any more by what the kernel is told of them, or of others."""
+def _by_settings(plan: Plan, ways: Sequence[Way], asked: Asked) -> Iterator[tuple[str, str]]:
+    """The links of the ways to which nothing comes any more, or by which nothing gets far, as the kernel is told to."""
     steps = [*singles(plan.steps)]
-    for step, way in chain(unanswering(steps, ways, asked), one_sided(steps, ways, asked)):
+    for step, way in chain(unanswering(steps, ways, asked), one_sided(steps, ways, asked), short_lived(steps, ways)):
         yield way.link, _sentence(step, way.link, way.whose)
 
 
@@ -292,7 +293,7 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
         asked = Selection(frozenset({"address"}), places=frozenset({name}), everything=True)
         return tuple(kernel.dump(asked).of("address").values())
 
-    return Asked(kind, whole, rules, kernel.card_of, settings, addresses)
+    return Asked(kind, whole, rules, kernel.card_of, settings, addresses, kernel.way_to)
 
 
 def _sentence(step: Step, link: str, whose: str, instead: str = "", said: Said | None = None) -> str:
