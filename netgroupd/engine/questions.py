@@ -21,6 +21,7 @@ from netgroupd.engine.transaction import plan_now
 from netgroupd.engine.undescribed import refuse_vain
 from netgroupd.engine.unfinished import Unfinished
 from netgroupd.errors import ConfigError, GuardError, NetgroupError, UsageError
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.kernel.netns import is_there
@@ -114,8 +115,8 @@ class Questions(Unfinished):
         """
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual, goal)
 
-        def leads(address: str, vrf: str) -> str:
-            return way.link if (way := kernel.way_to(address, "", vrf)) else ""
+        def leads(address: str, within: str) -> Route | None:
+            return kernel.way_to(address, "", within)
 
         detours = Detours(goal, leads, kernel.routes_around, accepted=accepted, again=again)
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), allow)

@@ -110,6 +110,11 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
      "{police: {rate: 1mbit, burst: 10k, control: drop, conform: drop}}}", True),
     ("by_chance", "", "{pref: 9, matchall: {}, action: {gact: {control: drop, random: netrand pass 10}}}", False),
     ("always_by_chance", "", "{pref: 9, matchall: {}, action: {gact: {control: pass, random: determ drop 1}}}", True),
+    *((f"translated_{name}", "", "{pref: 9, protocol: ip, matchall: {}, action: "
+       f"{{nat: {{direction: {direction}, old: {old}, new: 10.99.0.1}}}}}}", cut) for name, direction, old, cut in (
+        ("itself", "ingress", LOCAL, True), ("with_its_network", "ingress", "10.0.0.0/24", True),
+        ("from_its_peer", "egress", PEER, True), ("to_another", "ingress", "10.0.0.6", False),
+        ("from_itself", "egress", LOCAL, False))),
     ("rewritten_and_asked_again", "", "{pref: 9, matchall: {}, action: [{vlan: {do: pop}}, reclassify]}", False),
 ]  # fmt: skip
 OF_SESSION += [

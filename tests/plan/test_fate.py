@@ -5,9 +5,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.fate import carried_down, evicted, followers, hangs_on, muted, resized_ports, why_muted
+from netgroupd.plan.fate import (
+    Fate,
+    Losses,
+    carried_down,
+    evicted,
+    followers,
+    hangs_on,
+    muted,
+    resized_ports,
+    why_muted,
+)
 from netgroupd.plan.step import Op, Step
 
 KINDS_ABOVE = ("vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "ipoib", "rmnet")
@@ -136,3 +146,45 @@ def test_what_is_lost_with_a_family(obj: Object, families: set[str]) -> None:
 )
 def test_links_that_an_object_hangs_on(obj: Object, names: tuple[str, ...]) -> None:
     assert hangs_on(obj) == names
+
+
+BY_D = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"dev": "d"})
+BY_EITHER = Object("route", ("inet", 254, "10.0.0.0/8", 0, 5), {"nexthops": ({"dev": "d"}, {"dev": "e"})})
+LABELLED = Object("route", ("mpls", 254, "100", 0, 0), {"dev": "d"})
+OF_IPV4, OF_IPV6 = (Object("address", ("d", address, None), {}) for address in ("10.0.0.1/8", "2001:db8::1/64"))
+LEARNED, OF_CARD = (Object("fdb", ("d", "02:00:00:00:00:01", 0, where), {}) for where in ("master", "self"))
+TAGGED, OF_BRIDGE = Object("bridge_vlan", ("d", 5), {}), Object("vlan_global", ("d", 5), {})
+BY_PORT = Object("mdb", ("br", "d", "239.0.0.1"), {})
+NEXTHOP, OTHER = (Object("nexthop", (number,), {"dev": dev}) for number, dev in ((7, "d"), (8, "e")))
+ALL = (BY_D, BY_EITHER, LABELLED, OF_IPV4, OF_IPV6, LEARNED, OF_CARD, TAGGED, OF_BRIDGE, BY_PORT, NEXTHOP, OTHER)
+
+
+def losses(**fate: dict[str, str]) -> Losses:
+    actual = State()
+    actual.classes = {"nexthop": {obj.key: obj for obj in (NEXTHOP, OTHER)}}
+    return Losses(Fate(**{"gone": {}, "cycled": {}, "moved": {}, **fate}), actual)
+
+
+@pytest.mark.parametrize(
+    ("fate", "lost"),
+    [
+        pytest.param({"gone": {"d": "why"}}, [obj for obj in ALL if obj is not OTHER], id="that_goes"),
+        pytest.param({"cycled": {"d": "why"}}, [BY_D, BY_EITHER, OF_IPV6, NEXTHOP], id="that_goes_down_for_a_moment"),
+        pytest.param({"moved": {"d": "why"}}, [LEARNED, TAGGED, OF_BRIDGE, BY_PORT], id="that_leaves_its_bridge"),
+        pytest.param({}, [], id="that_nothing_happens_to"),
+    ],
+)
+def test_what_is_lost_with_a_link(fate: dict[str, dict[str, str]], lost: Sequence[Object]) -> None:
+    of = losses(**fate)
+    assert [obj for obj in ALL if of.why(obj)] == lost
+
+
+def test_entry_of_a_bridge_goes_with_its_port_alone_and_a_route_with_all_of_its_links() -> None:
+    of = losses(gone={"d": "why"})
+    assert [obj for obj in ALL if not of.goes_by_itself(obj)] == [BY_EITHER, OTHER]
+    assert losses(gone={"d": "why", "e": "why"}).goes_by_itself(BY_EITHER)
+    assert not losses(cycled={"d": "why"}).goes_by_itself(BY_D)
+
+
+def test_nexthops_that_no_link_takes_along_outlast_it() -> None:
+    assert losses(gone={"d": "why"}).outlast((NEXTHOP, OTHER)) == {OTHER.key}

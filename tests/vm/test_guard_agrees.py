@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import pytest
 
+from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
-from tests.engine.guard_tc_cases import LOCAL, PEER
-from tests.vm.test_guard_links import engine_in, ip, reaches, server
+from tests.engine.guard_tc_cases import LOCAL, PEER, SESSION
+from tests.vm.test_guard_links import engine_in, ip, on, reaches, server
 from tests.waiting import eventually
 
-__all__ = ["server"]
+__all__ = ["Case", "agrees", "server"]
 
 _OTHER_MAC = "02:00:00:00:09:09"
 _OTHER_END = f"-n there link set eth1 address {_OTHER_MAC}\n-n there address add {PEER}/8 dev eth1"
@@ -57,6 +58,13 @@ _APART = f"""\
 -n there address add {PEER}/32 dev lo
 -n there link set lo up
 -n here route add {PEER}/32 via 192.0.2.2"""
+# Who comes by a gateway, which leads by the only address there is.
+_AROUND = f"""\
+-n here address flush dev eth1
+-n there address add 10.0.0.1/24 dev eth1
+-n there address add {PEER}/32 dev lo
+-n there link set lo up"""
+_GRE = "type gre local 192.0.2.%d remote 192.0.2.%d"
 _KEY = "00112233445566778899aabbccddeeff"
 
 
@@ -97,12 +105,13 @@ def _vlan(untagged: str) -> str:
 
 
 class Case(NamedTuple):
-    """What there is, what comes, whether that ends the session, and what there is of it by files."""
+    """What there is, what comes, whether that ends the session, what there is of it by files, and beside these."""
 
     setup: str
     then: str
     ends: bool
     now: str = ""
+    beside: str = ""
 
 
 def _here(attrs: str, link: str = "d8") -> str:
@@ -207,6 +216,47 @@ CASES = {
         f"-n here link add d9 up type dummy\n-n here link set lo up\n{_NEAR}d9",
         "sysctl: {net.ipv4.conf.all.rp_filter: 1}", False,
     ),
+    **{
+        f"dev_of_{kind}_where_none_was_{where}": Case(
+            f"-n here link add d9 up type dummy\n{on('x', f'{_GRE % (1, 2)}', _GRE % (2, 1)).replace('gre', kind)}",
+            f"links: {{x: {{kind: {kind}, dev: {dev}}}}}", ends,
+        )
+        for kind in ("gre", "ipip", "gretap")
+        for where, dev, ends in (("elsewhere", "d9", True), ("where_it_leaves", "eth1", False))
+    },
+    **{
+        f"local_of_gre_where_none_was_{where}": Case(
+            f"-n here address add 192.0.2.11/24 dev eth1\n{on('x', 'type gre remote 192.0.2.2', _GRE % (2, 1))}",
+            f"links: {{x: {{kind: gre, local: {local}}}}}", ends,
+        )
+        for where, local, ends in (("another", "192.0.2.11", True), ("that_it_sends_from", "192.0.2.1", False))
+    },
+    "gateway_for_who_needs_none": Case(_DIRECT, f"routes: [{{to: {PEER}/32, via: 10.0.0.99}}]", True),
+    "gateway_that_is_the_other_end_itself": Case(_DIRECT, f"routes: [{{to: {PEER}/32, via: {PEER}}}]", False),
+    **{
+        f"{what.partition(':')[0]}_of_the_own_address": Case(
+            _AROUND, _here(f"{{address: {LOCAL}/24, {what}}}", "eth1"), False, _here(f"{LOCAL}/24", "eth1"),
+            f"-n here route add {PEER} via 10.0.0.1",
+        )
+        for what in ("label: 'eth1:a'", "scope: link")
+    },
+    **{
+        f"arp_ignore_{name}": Case(
+            f"{setup}\nnetns exec here sysctl -qw net.ipv4.conf.{was}", f"sysctl: {{net.ipv4.conf.{then}}}", ends
+        )
+        for name, setup, was, then, ends in (
+            ("that_is_higher_for_the_link", f"{_NEAR}lo", "eth1.arp_ignore=4", "all.arp_ignore: 1", False),
+            ("out_of_other_subnets_of_an_address_of_others", f"{_NEAR}eth1", "eth1.arp_ignore=1",
+             "all.arp_ignore: 2", True),
+            ("that_is_so_for_all_already", f"{_NEAR}eth1", "all.arp_ignore=3", "eth1.arp_ignore: 2", False),
+            ("for_what_others_cannot_use", f"{_NEAR}eth1 scope host", "eth1.arp_ignore=0",
+             "eth1.arp_ignore: 3", True),
+            ("for_what_others_can_use", f"{_NEAR}eth1", "eth1.arp_ignore=0", "eth1.arp_ignore: 3", False),
+            ("of_a_subnet_that_both_are_in", f"{_NEAR}eth1\n-n here address add 10.0.0.99/8 dev eth1",
+             "eth1.arp_ignore=0", "eth1.arp_ignore: 2", False),
+            ("where_it_comes_by_another", _APART, "eth2.arp_ignore=0", "eth2.arp_ignore: 8", True),
+        )
+    },
     "no_vrf_for_who_listens_in_none": Case(_IN_RED, "sysctl: {net.ipv4.tcp_l3mdev_accept: 0}", True),
     "neighbour_that_ages": Case(
         _DIRECT, f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09', state: reachable}}]", False
@@ -275,17 +325,17 @@ CASES = {
     ),
     "one_port_of_a_ring": Case(_SIDE, _RING % ("false", "true"), False, _RING % ("true", "true")),
 }  # fmt: skip
-_ALLOWED = frozenset({"eth1", "d8", "d9", "br0", "x", "sec0", "h", "s1", "s2", "red", "lo"})
+_ALLOWED = frozenset({"eth1", "d8", "d9", "br0", "x", "sec0", "h", "s1", "s2", "red", "lo", "eth3"})
 
 
-@pytest.mark.vm("stock")
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_what_ends_the_session_is_refused_and_nothing_else(server: socket.socket, tmp_path: Path, case: Case) -> None:
+def agrees(server: socket.socket, directory: Path, case: Case, session: Session = SESSION) -> None:
+    """Ask both."""
     ip(case.setup)
     if case.now:
-        engine_in("here", tmp_path, case.now).apply(allow=_ALLOWED)
-    eventually(lambda: reaches(server), told=lambda: "nothing came before")
-    engine = engine_in("here", tmp_path, case.then)
+        engine_in("here", directory, case.now, session).apply(allow=_ALLOWED)
+        ip(case.beside)
+    eventually(lambda: reaches(server, session), told=lambda: "nothing came before")
+    engine = engine_in("here", directory, case.then, session)
     refused = ""
     try:
         engine.apply()
@@ -294,4 +344,11 @@ def test_what_ends_the_session_is_refused_and_nothing_else(server: socket.socket
         engine.apply(allow=_ALLOWED)
     if "br0" in case.setup:
         subprocess.run(["bridge", "-n", "here", "fdb", "flush", "dev", "br0", "nopermanent", "nostatic"], check=True)
-    assert (f"your session from {PEER}" in refused, not reaches(server)) == (case.ends, case.ends)
+    told = f"your session from {session.peer}" in refused
+    assert (told, not reaches(server, session)) == (case.ends, case.ends)
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_what_ends_the_session_is_refused_and_nothing_else(server: socket.socket, tmp_path: Path, case: Case) -> None:
+    agrees(server, tmp_path, case)

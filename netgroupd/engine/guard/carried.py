@@ -13,14 +13,16 @@ from netgroupd.engine.guard.bridged import vlans_by_bridge
 from netgroupd.engine.guard.carriers import carriers, spares
 from netgroupd.engine.guard.detour import leads_away
 from netgroupd.engine.guard.forwarded import is_kept_from, leads_to_another
-from netgroupd.engine.guard.tunnels import misses_far_end
+from netgroupd.engine.guard.tunnels import WayTo, misses_far_end
 from netgroupd.engine.guard.way import Way, contains
 from netgroupd.model.address import plain_address
+from netgroupd.model.bridge_vlan import DEFAULT_VID
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.default_vlan import DEFAULT
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -36,14 +38,16 @@ _SEVERING = {
     "peer_policy": "blackhole",
 }
 _OPEN = "forwarding"
+_EVER = "forever"
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
 
 
 class Carried:
     """The links, addresses, nexthops and neighbours that the ways need, each with whose way it is."""
 
-    def __init__(self, ways: Sequence[Way], around: State, plan: Plan) -> None:
+    def __init__(self, ways: Sequence[Way], around: State, plan: Plan, way_to: WayTo) -> None:
         self._around = around
+        self._way_to = way_to
         self._plan = plan
         self._links = around.of("link")
         self._carriers: dict[str, list[Way]] = {}
@@ -97,7 +101,7 @@ class Carried:
     def cut_by(self, step: Step) -> tuple[str, str] | None:
         """The link that a step would cut, and whose way that is."""
         obj = step.object
-        if obj.cls == "address" and step.op is Op.DELETE:
+        if obj.cls == "address" and (step.op is Op.DELETE or _runs_out(step)):
             leaving = self._sources.get(plain_address(obj.key), ())
             cut = [way for way in leaving if not self._leaves_with_another(obj, way)]
             return (obj.name, cut[0].whose) if cut and not self._is_back_at_once(obj) else None
@@ -132,9 +136,8 @@ class Carried:
         return not entry.key[2] or entry.key[2] in self._vlans.get((way, bridge), ())
 
     def _is_back_at_once(self, address: Object) -> bool:
-        """Whether an address comes again, on a link that has others meanwhile; of IPv6 it is in doubt for a while."""
-        link, text = map(str, address.key[:2])
-        return ":" not in text and link not in self._plan.emptied and address.key in self._coming
+        """Whether an address comes again, and with it what others had by it; of IPv6 it is in doubt for a while."""
+        return ":" not in str(address.key[1]) and address.key in self._coming
 
     def _leaves_with_another(self, gone: Object, way: Way) -> bool:
         """Whether another address does for a way: the same in another subnet or, for the default route, any there."""
@@ -150,7 +153,7 @@ class Carried:
     def _left(self) -> frozenset[Key]:
         """The addresses that there are in the end; one of IPv6 that comes is in doubt for a while."""
         steps = [step for step in singles(self._plan.steps) if step.object.cls == "address"]
-        going = {step.object.key for step in steps if step.op is Op.DELETE}
+        going = {step.object.key for step in steps if step.op is Op.DELETE or _runs_out(step)}
         there = self._around.of("address").keys() - going
         return frozenset(there | {key for key in self._coming if ":" not in str(key[1])})
 
@@ -175,10 +178,12 @@ class Carried:
             through = self._through_spares.get(obj.name, [])
             spared = through if through and self._has_ports(self._shared[obj.name]) else []
             cut = [way for way in ways if way not in spared] + self._homeless(step)
+        elif DEFAULT in step.attrs and self._plan_of[obj.name].attrs.get("vlan_filtering"):
+            cut = [way for way in ways if self._is_in_default(step, way)]
         elif "min_links" in step.attrs and not self._has_ports(obj.name):
             cut = ways
         else:
-            cut = [way for way in ways if misses_far_end(step, way.to)]
+            cut = [way for way in ways if misses_far_end(step, way.to, self._way_to)]
         return (obj.name, cut[0].whose) if cut else None
 
     def _homeless(self, step: Step) -> list[Way]:
@@ -243,6 +248,12 @@ class Carried:
         ]
         return not own or own[0] in vlans
 
+    def _is_in_default(self, step: Step, way: Way) -> bool:
+        """Whether a way may go through a bridge in what has been its default VLAN, which ports and the bridge leave."""
+        assert step.before
+        vlans = self._vlans.get((way, step.object.name))
+        return vlans is None or step.before.attrs.get(DEFAULT, DEFAULT_VID) in vlans
+
     def _moved_to_a_tree(self, step: Step) -> tuple[str, str] | None:
         """The port that is shut in the spanning tree which a step puts a VLAN of it into."""
         tree, (bridge, vid) = step.attrs.get(TREE), step.object.key
@@ -293,8 +304,8 @@ class Carried:
             return True  # an ipvlan hears no ARP then, and a macvlan nothing
         if attrs.get("vlan_filtering"):
             # Without a tag everything is in the default VLAN; with one it needs a VLAN on every port.
-            return step.object.name in self._tagged or not then.get("vlan_default_pvid", 1)
-        return "vlan_default_pvid" in attrs and bool(then.get("vlan_filtering"))
+            return step.object.name in self._tagged or not then.get(DEFAULT, DEFAULT_VID)
+        return False
 
     def _shuts(self, step: Step) -> bool:
         """Whether a setting of a bridge's port keeps back what goes through it."""
@@ -332,6 +343,12 @@ class Carried:
             if step.object.cls == "link" and "port.isolated" in step.attrs
         }
         return {str(name) for name in links - said.keys()} | {name for name, isolated in said.items() if isolated}
+
+
+def _runs_out(step: Step) -> bool:
+    """Whether an address that stayed for ever goes when its time is over, be that after the change was confirmed."""
+    before = step.before.attrs.get("valid_lft") if step.before else None
+    return before == _EVER != step.attrs.get("valid_lft", _EVER)
 
 
 def _is_made_with(address: str, token: Value) -> bool:

@@ -6,20 +6,21 @@ carry them, the address that they leave with, and the route that they follow, wi
 its nexthop object; and that traffic control lets them pass.
 """
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import chain
 
+from netgroupd.engine.guard.answering import unanswering
 from netgroupd.engine.guard.behind import port_behind
 from netgroupd.engine.guard.carried import Carried
 from netgroupd.engine.guard.carriers import INTERLINK, below, carriers
 from netgroupd.engine.guard.detour import Detours, vrf_of
 from netgroupd.engine.guard.one_sided import one_sided
+from netgroupd.engine.guard.short_lived import short_lived
 from netgroupd.engine.guard.tc import Asked, filtered_ways
 from netgroupd.engine.guard.tunnels import far_end
-from netgroupd.engine.guard.way import ALMOST_ALL, Way, contains
+from netgroupd.engine.guard.way import ALMOST_ALL, Way
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
@@ -27,7 +28,6 @@ from netgroupd.kernel.layer3.ways import Route
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State
-from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import muted, setting_of_ipv6
 from netgroupd.plan.nets import said_in
@@ -44,9 +44,6 @@ _NESTED = 5  # a way, and tunnels within one another; the kernel sends through e
 # Whether routers are listened to at all, and whether to what they say of themselves.
 _LISTENING = frozenset({"accept_ra", "accept_ra_defrtr"})
 _DEAF, _EVEN_IF_FORWARDING = "0", "2"
-_ARP_IGNORE, _EVERYTHING = re.compile("net/ipv4/conf/(.+)/arp_ignore"), "8"
-_OF_ITS_SUBNET = "2"
-_PARTLY = frozenset({"1", _OF_ITS_SUBNET})  # only who asks for an address of the link, or is of its subnet, too
 
 
 def refuse_cuts(
@@ -64,13 +61,12 @@ def refuse_cuts(
     """
     if not ways:
         return
-    carried = Carried(ways, around, plan)
+    carried = Carried(ways, around, plan, asked.way_to)
     told: dict[str, list[str]] = {}
     for name, sentence in chain(
         _silenced(plan, ways, around),
         _unlearned(plan, ways),
-        _unanswering(plan, ways, around),
-        _one_sided(plan, ways, asked),
+        _by_settings(plan, ways, asked),
         _cuts(plan, carried, ways, detours),
         _filtered(plan, ways, around, asked),
         _functions_gone(plan, carried, asked),
@@ -156,32 +152,11 @@ def _unlearned(plan: Plan, ways: Sequence[Way]) -> Iterator[tuple[str, str]]:
                     yield name, _sentence(step, name, way.whose, instead)
 
 
-def _unanswering(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[str, str]]:
-    """The links of the ways that do not answer the ARP of who is next any more: nobody finds them from then on."""
-    for step in singles(plan.steps):
-        setting = _ARP_IGNORE.fullmatch(str(step.object.key[0])) if step.object.cls == "sysctl" else None
-        for way in ways if setting else ():
-            link = around.link(way.link)
-            asked = way.family == "inet" and link is not None and link.attrs.get("arp", True)
-            if asked and setting and setting[1] in ("all", way.link) and _ignores(step.attrs.get("value"), way, around):
-                yield way.link, _sentence(step, way.link, way.whose)
-
-
-def _one_sided(plan: Plan, ways: Sequence[Way], asked: Asked) -> Iterator[tuple[str, str]]:
-    """The links of the ways of which what comes by another one is not taken in any more."""
-    for step, way in one_sided([*singles(plan.steps)], ways, asked):
+def _by_settings(plan: Plan, ways: Sequence[Way], asked: Asked) -> Iterator[tuple[str, str]]:
+    """The links of the ways to which nothing comes any more, or by which nothing gets far, as the kernel is told to."""
+    steps = [*singles(plan.steps)]
+    for step, way in chain(unanswering(steps, ways, asked), one_sided(steps, ways, asked), short_lived(steps, ways)):
         yield way.link, _sentence(step, way.link, way.whose)
-
-
-def _ignores(value: Value, way: Way, around: State) -> bool:
-    """Whether ARP for the address of a way is not answered; what a gateway asks for, only itself knows."""
-    if value == _EVERYTHING:
-        return True
-    if value not in _PARTLY or way.route.gateway or not way.session.peer:
-        return False
-    nets = [key[1] for key in around.of("address") if key[0] == way.link and plain_address(key) == way.route.source]
-    far = value == _OF_ITS_SUBNET and bool(nets) and not any(contains(net, way.to) for net in nets)
-    return (bool(way.holders) and way.link not in way.holders) or far
 
 
 def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, str] | None:
@@ -313,7 +288,12 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
     def settings(paths: frozenset[str]) -> Mapping[str, str]:
         return _settings(kernel, paths)
 
-    return Asked(kind, whole, rules, kernel.card_of, settings)
+    @cache
+    def addresses(name: str) -> tuple[Object, ...]:
+        asked = Selection(frozenset({"address"}), places=frozenset({name}), everything=True)
+        return tuple(kernel.dump(asked).of("address").values())
+
+    return Asked(kind, whole, rules, kernel.card_of, settings, addresses, kernel.way_to)
 
 
 def _sentence(step: Step, link: str, whose: str, instead: str = "", said: Said | None = None) -> str:

@@ -16,22 +16,21 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 
+from netgroupd.engine.guard.selecting import leads_to_table, selects
 from netgroupd.engine.guard.way import Way, length_of
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.address import plain_address
 from netgroupd.model.route import MAIN_TABLE, TABLES
-from netgroupd.model.rule import split_mark, split_span, stands_beside
+from netgroupd.model.rule import stands_beside
 from netgroupd.model.state import NOTHING, Attrs, Object, State, records
 from netgroupd.model.value import Value, ip_text, split_prefix
 from netgroupd.plan.compare import UNOWNED, kind_of, same
 from netgroupd.plan.step import Op, Step
 
-_ROOT = 0
 _V4_BYTES, _LEAST_OF_ALL = 4, 31  # bits: in a longer prefix no address means all
 _MAIN_RULE, _LAST_RULE = 32766, 32767
 _RULE_OF_VRFS = 1000
 _OF_KERNEL = tuple(Object("rule", (family, _MAIN_RULE, ()), {"lookup": MAIN_TABLE}) for family in ("inet", "inet6"))
-# What is sent in a VRF is bound to it, which the kernel takes for no "oif" of a rule.
-_OF_OTHERS = frozenset({"tun_id", "tos", "dscp", "oif"})
 _PREFIX_METRIC = {"inet": 0, "inet6": 256}  # of the route that comes with an address
 _LEADING = frozenset({"route", "rule", "address"})
 _RETURNING = frozenset({"route", "address"})
@@ -39,7 +38,7 @@ _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
 _TAKEN_HERE = frozenset({"local", "unicast"})  # beside a route of that type to it an address of this host stays one
 _AS_IT_IS = frozenset({"ip", "ip6"})  # of tunnels, which the links that are none do not ask for
 _SEVERAL = frozenset({"nexthops", "group"})
-_REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
+_REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "encap", "blackhole", "group"})
 # What a route has that mentions none of it; "dev" and "src" the kernel finds by itself.
 _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None, "encap": None}
 
@@ -76,7 +75,7 @@ def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
 
 
 class Detours:
-    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address.
+    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells how a VRF or link reaches an address.
 
     ``around`` tells the routes of whoever in a table to networks that hold an address.
     None is found where the goal is ``accepted`` already: an uplink that has come back takes over from its stand-in.
@@ -86,7 +85,7 @@ class Detours:
     def __init__(
         self,
         goal: State,
-        leads: Callable[[str, str], str],
+        leads: Callable[[str, str], Route | None],
         around: Callable[[str, int], Sequence[Object]],
         *,
         accepted: bool = False,
@@ -108,7 +107,7 @@ class Detours:
         if obj.cls == "route":
             return obj.key[0] == way.family and (self._loses(step, way) or self._makes_better(step, way))
         if obj.cls == "address":
-            return step.op is Op.CREATE and self._is_nearer(obj, way)
+            return self._is_nearer(obj, way) if step.op is Op.CREATE else self._loses_prefix(obj, way)
         if step.op is Op.CHANGE and not stands_beside(_differing(step)):
             return False
         return self._misses_before(step, way) or (step.after is not None and self._outrules(step.after, way))
@@ -130,26 +129,45 @@ class Detours:
         _, table, destination, tos, metric = step.object.key
         used = way.route
         placed = (table, tos, metric, length_of(destination)) == (used.table, 0, used.metric, used.length)
-        return placed and way.is_in(destination) and leads_away(step) and not self._is_covered(step, way)
+        if not placed or not way.is_in(destination):
+            return False
+        return _ends_at_router(step.attrs, way) or (leads_away(step) and not self._is_covered(step, way))
 
     def _is_covered(self, step: Step, way: Way) -> bool:
         """Whether in place of a route that goes the next one leads the same way, and stays.
 
         The kernel's own, which goes with an address, is that of the address which the way leaves with.
         """
-        if step.op is not Op.DELETE or way.anywhere:
-            return False
-        ours, gone = self._goal.of("route"), step.object.key
-        others = (route for route in self._around(way.to, way.route.table) if route.key != gone and not route.key[3])
-        staying = (route for route in others if UNOWNED in route.attrs or route.key in ours)
-        best = max(staying, key=lambda route: (length_of(route.key[2]), -_number(route.key[4])), default=None)
-        if best is None or best.attrs.get("src") not in (None, way.route.source):
-            return False
-        return self._hops_of(best) == {way.link} and not self._leads_elsewhere(best, way)
+        return step.op is Op.DELETE and not way.anywhere and self._is_led_anyway(way)
 
-    def _hops_of(self, route: Object) -> set[str]:
+    def _is_led_anyway(self, way: Way, *coming: Object) -> bool:
+        """Whether without the route in use the next one leads the same way, of those that stay and are ``coming``."""
+        used, ours = way.route, self._goal.of("route")
+        others = (route for route in self._around(way.to, used.table) if not route.key[3])
+        staying = (route for route in others if UNOWNED in route.attrs or route.key in ours)
+        left = [*(route for route in staying if _rank(route) != (used.length, -used.metric)), *coming]
+        best = max(left, key=_rank, default=None)
+        if best is None or best.attrs.get("src") not in (None, used.source):
+            return False
+        return self._hops_of(best, way) == {way.link} and not self._leads_elsewhere(best, way)
+
+    def _loses_prefix(self, had: Object, way: Way) -> bool:
+        """Whether the route in use is that of the prefix of an address which stays, and does not lead there then."""
+        want, used, prefix = self._goal.of("address").get(had.key), way.route, str(had.key[2] or had.key[1])
+        aside = want is None or way.anywhere or used.gateway or (way.link, used.length) != (had.name, length_of(prefix))
+        if want is None or aside or not way.is_in(prefix):
+            return False
+        attrs = {**had.attrs, **want.attrs}
+        metric = _number(attrs.get("metric")) or _PREFIX_METRIC[way.family]
+        if metric == used.metric and not attrs.get("noprefixroute"):
+            return False
+        route = Object("route", (way.family, used.table, prefix, 0, metric), {"dev": way.link})
+        instead = self._routes(used.table, way)
+        return not self._is_led_anyway(way, *instead, *(() if attrs.get("noprefixroute") else (route,)))
+
+    def _hops_of(self, route: Object, way: Way) -> set[str]:
         """The links that a route leads by."""
-        return {str(hop.get("dev") or "") for hop in self._hops(route.attrs)}
+        return {self._link_of(hop, way.vrf) for hop in self._hops(route.attrs)}
 
     def _makes_better(self, step: Step, way: Way) -> bool:
         route = step.after
@@ -165,17 +183,24 @@ class Detours:
 
     def _leads_elsewhere(self, route: Object, way: Way) -> bool:
         attrs = route.attrs
-        if attrs.get("type", "unicast") != "unicast":
+        if attrs.get("type", "unicast") != "unicast" or _ends_at_router(attrs, way):
             return True
         return all(self._hop_leads_elsewhere(hop, way) for hop in self._hops(attrs))
 
     def _hop_leads_elsewhere(self, hop: Attrs, way: Way) -> bool:
         link, encap = self._link_of(hop, way.vrf), hop.get("encap")
         wrapped = isinstance(encap, Mapping) and encap.get("type") not in _AS_IT_IS
-        # Another neighbour on the same link need not know the way, nor any answer for who is behind the gateway.
-        gateway = way.route.gateway
-        strange = bool(gateway) and link == way.link and hop.get("via") != gateway
+        strange = link == way.link and self._is_strange(str(hop.get("via") or ""), way)
         return bool(hop.get("blackhole")) or wrapped or strange or link not in ("", way.link)
+
+    def _is_strange(self, via: str, way: Way) -> bool:
+        """Whether that is another neighbour on the same link: none need know the way, nor answer for who is behind."""
+        next_one = way.route.gateway or way.to
+        if via == next_one or (not via and not way.route.gateway):
+            return False
+        told_apart = bool(way.route.gateway or way.route.lladdr)
+        other = self._leads(via, way.link) if via and told_apart else None
+        return told_apart and not (other and other.lladdr and other.lladdr == way.route.lladdr)
 
     def _hops(self, way: Attrs) -> Iterator[Attrs]:
         """Where a route, or one of several ways or members, leads in the end; nothing for what no file says."""
@@ -193,7 +218,8 @@ class Detours:
         if hop.get("dev"):
             return str(hop["dev"])
         via = str(hop.get("via") or "")
-        return self._leads(via, vrf) if via else ""
+        led = self._leads(via, vrf) if via else None
+        return led.link if led else ""
 
     def _is_nearer(self, address: Object, way: Way) -> bool:
         """Whether an address is where the way leads, or makes that one for all of a link, or its subnet holds it."""
@@ -220,7 +246,7 @@ class Detours:
     def _misses_before(self, step: Step, way: Way) -> bool:
         """Whether without the rule that was there the packets would not get to the table of the route in use."""
         rule = step.before
-        if rule is None or not _leads_to_table(rule, way):
+        if rule is None or not leads_to_table(rule, way):
             return False
         return self._is_missed(way, 0)
 
@@ -233,7 +259,7 @@ class Detours:
 
     def _looked_through(self, way: Way, first: int) -> bool:
         for other in self._rules_in_turn[bisect_left(self._rules_in_turn, first, key=_pref) :]:
-            if _leads_to_table(other, way):
+            if leads_to_table(other, way):
                 return False
             if self._rules(other, way):
                 return True
@@ -256,7 +282,7 @@ class Detours:
         if not self._rules(rule, way):
             return False
         before = takewhile(lambda other: other in _OF_KERNEL or _pref(other) < _pref(rule), self._rules_in_turn)
-        return not any(_leads_to_table(other, way) for other in before)
+        return not any(leads_to_table(other, way) for other in before)
 
     @cached_property
     def _rules_in_turn(self) -> list[Object]:
@@ -273,7 +299,7 @@ class Detours:
 
     def _misleads(self, attrs: Attrs, way: Way) -> bool:
         """Whether a rule leads what is sent elsewhere, or nowhere."""
-        if not _selects(attrs, way):
+        if not selects(attrs, way):
             return False
         if attrs.get("action") in _NOWHERE or self._leads_past(attrs, way):
             return True
@@ -282,7 +308,7 @@ class Detours:
 
     def _diverts(self, attrs: Attrs, coming: Way) -> bool:
         """Whether a rule keeps what comes from being taken for what is to stay here."""
-        if not _selects(attrs, coming):
+        if not selects(attrs, coming):
             return False
         found = self._found(attrs, coming)
         return attrs.get("action") in _NOWHERE or (found is not None and found.attrs.get("type") != "local")
@@ -292,9 +318,7 @@ class Detours:
         table = attrs.get("lookup")
         if not isinstance(table, int) or table == way.route.table:
             return None
-        found = max(
-            self._routes(table, way), key=lambda route: (length_of(route.key[2]), -_number(route.key[4])), default=None
-        )
+        found = max(self._routes(table, way), key=_rank, default=None)
         hidden = attrs.get("suppress_prefixlength")
         if found is None or (isinstance(hidden, int) and length_of(found.key[2]) <= hidden):
             return None
@@ -306,9 +330,18 @@ class Detours:
                 yield route
 
 
+def _rank(route: Object) -> tuple[int, int]:
+    """The place of a route among those of a table that hold an address: the highest is followed."""
+    return length_of(route.key[2]), -_number(route.key[4])
+
+
 def _is_closer(prefix: Value, metric: int, way: Way) -> bool:
     """Whether a route to ``prefix`` comes before the one in use."""
     return (-length_of(prefix), metric) < (-way.route.length, way.route.metric)
+
+
+def _ends_at_router(attrs: Attrs, way: Way) -> bool:
+    return attrs.get("hoplimit") == 1 and way.is_routed
 
 
 def _hides_source(route: Object, way: Way) -> bool:
@@ -334,53 +367,6 @@ def _for_all(address: Object) -> set[str]:
 
 def _pref(rule: Object) -> int:
     return _number(rule.key[1])
-
-
-def _leads_to_table(rule: Object, way: Way) -> bool:
-    """Whether a rule has the packets find the route in use."""
-    attrs = rule.attrs
-    hidden = attrs.get("suppress_prefixlength")
-    if attrs.get("action", "lookup") != "lookup":
-        return False
-    leads = bool(attrs.get("l3mdev")) or attrs.get("lookup") == way.route.table  # in a VRF: others pass by the former
-    finds = leads and not (isinstance(hidden, int) and way.route.length <= hidden)
-    return finds and rule.key[0] == way.family and _selects(attrs, way)
-
-
-def _selects(attrs: Attrs, way: Way) -> bool:
-    """Whether a rule is about packets of ``way``, all that it does not match if it says ``not``."""
-    fits = not _is_of_others(attrs, way) and all(
-        not attrs.get(name) or (bool(address) and is_in(attrs[name]))
-        for name, address, is_in in (("from", way.route.source, way.is_from), ("to", way.to, way.is_in))
-    )
-    return fits != bool(attrs.get("not"))
-
-
-def _is_of_others(attrs: Attrs, way: Way) -> bool:
-    """Whether a rule wants of packets what those of ``way``, which are sent from here, have not for all one knows."""
-    if any(map(attrs.get, _OF_OTHERS)) or attrs.get("iif") not in (None, way.came_by or "lo"):
-        return True
-    users, mark = attrs.get("uidrange"), attrs.get("fwmark")
-    if (users and not _spans(str(users), _ROOT)) or (mark and not _has_mark(str(mark), way)):
-        return True
-    if attrs.get("l3mdev") and not way.vrf:
-        return True
-    if not (way.session.peer or way.anywhere):
-        return False  # a tunnel's own packets may be of any protocol
-    if attrs.get("ipproto") and not (attrs["ipproto"] == "tcp" and way.session.peer):
-        return True
-    ports = ((attrs.get("sport"), way.session.local_port), (attrs.get("dport"), way.session.peer_port))
-    return any(said and not _spans(str(said), port) for said, port in ports)
-
-
-def _has_mark(said: str, way: Way) -> bool:
-    wanted, mask = split_mark(said)
-    return way.mark & mask == wanted
-
-
-def _spans(text: str, port: int) -> bool:
-    first, last = split_span(text)
-    return first <= port <= last
 
 
 def _number(value: Value) -> int:

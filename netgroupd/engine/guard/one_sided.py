@@ -35,7 +35,7 @@ def _is_shut(path: str, way: Way, told: Mapping[str, str], asked: Asked) -> bool
     if setting is None:
         return False
     where, what = setting.groups()
-    for name in _coming_by(way):
+    for name in coming_by(way):
         if where in ("all", name) and asked.kind(name) != _NEVER_IN:
             before = asked.settings(frozenset(f"net/ipv4/conf/{each}/{what}" for each in ("all", name)))
             if not _is_strict(before.values()) and _is_strict(told.get(each, was) for each, was in before.items()):
@@ -48,7 +48,7 @@ def _is_strict(values: Iterable[str]) -> bool:
     return max(values, default=_NO) == _YES
 
 
-def _coming_by(way: Way) -> frozenset[str]:
+def coming_by(way: Way) -> frozenset[str]:
     """The links that have the address of a way which leaves by another one."""
     apart = way.link and way.family == "inet" and way.link not in way.holders
     return way.holders - {"lo"} if apart else frozenset()

@@ -21,6 +21,7 @@ from netgroupd.engine.guard.fit import Fit, fit
 from netgroupd.engine.guard.hooks import SPOTS, Returning, Side, Spot, after, asked, found, spot_of
 from netgroupd.engine.guard.packet import Exchange, Packet, exchange
 from netgroupd.engine.guard.redirected import reached
+from netgroupd.engine.guard.tunnels import WayTo
 from netgroupd.engine.guard.way import Way
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.tc.filter import block_number
@@ -34,8 +35,8 @@ _MATTERING = ON_QDISCS | {"action"}
 class Asked(NamedTuple):
     """What else is to be known of links: the kind of one, and all of some, where a plan only needed a part.
 
-    And the rules at the hooks of some, whoever has put them there; the card that one is a function of; and the
-    values of settings.
+    And the rules at the hooks of some, whoever has put them there; the card that one is a function of; the values
+    of settings; the addresses of one, whoever gave them; and what is followed to an address.
     """
 
     kind: Callable[[str], str]
@@ -43,6 +44,8 @@ class Asked(NamedTuple):
     rules: Callable[[Set[str]], State]
     card_of: Callable[[str], str]
     settings: Callable[[frozenset[str]], Mapping[str, str]]
+    addresses: Callable[[str], Sequence[Object]]
+    way_to: WayTo
 
 
 def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Asked) -> Iterator[tuple[Step, str, str]]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from netgroupd.engine.guard.fit import Fit, fit
 from netgroupd.engine.guard.packet import LEAST_BYTES, Packet
+from netgroupd.engine.guard.way import contains
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.action import shared, usual_control
 from netgroupd.model.value import Value
@@ -129,9 +130,9 @@ class _Pass:
         return found
 
     def _is_unread(self, actions: tuple[Value, ...]) -> bool:
-        """Whether nobody takes it any more: it has other tags than before, or is said to be for somebody else."""
+        """Whether nobody takes it any more: with other tags or another address than before, or for somebody else."""
         tags: tuple[object, ...] = self._packet.tags
-        taken = "host"
+        taken, translated = "host", False
         for action in actions:
             assert isinstance(action, Mapping)
             kind, done = action["kind"], action.get("do")
@@ -141,11 +142,19 @@ class _Pass:
                 tags = tags[1:]
             elif kind == "skbedit":
                 taken = str(action.get("ptype", taken))
+            elif kind == "nat":
+                translated = translated or self._is_translated(action)
             if self._of_action(action) != {"pipe"}:
                 break
         segment = self._packet.known.get("ip_proto") == "tcp"
         strange = taken == "otherhost" or (taken != "host" and segment)
-        return tags != self._packet.tags or (strange and bool(self._hook.indev))
+        return tags != self._packet.tags or translated or (strange and bool(self._hook.indev))
+
+    def _is_translated(self, nat: Action) -> bool:
+        """Whether one end gets another address, by which the other end of what there is knows nobody."""
+        side = "src_ip" if nat.get("direction") == "egress" else "dst_ip"
+        address = str(self._packet.known.get(side) or "")
+        return "." in address and contains(nat["old"], address) and not contains(nat["new"], address)
 
     def _controls(self, actions: tuple[Value, ...]) -> set[str]:
         """How the actions of a rule may end, one after the other and by jumps."""

@@ -42,6 +42,11 @@ class Way(NamedTuple):
         """The address family of the packets."""
         return "inet6" if ":" in self.to else "inet"
 
+    @property
+    def is_routed(self) -> bool:
+        """Whether there is a router between the ends."""
+        return self.route.gateway not in ("", self.to)
+
     def coming(self) -> "Way":
         """The way of what the other end sends, as far as rules ask about it."""
         peer, local, peer_port, local_port = self.session

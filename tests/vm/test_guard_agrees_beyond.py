@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the guard refuses of addresses, tunnels, and what lies behind a router ends a session; of IPv6, too."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from netgroupd.engine.session import Session
+from netgroupd.errors import GuardError
+from netgroupd.kernel.netns import entered
+from tests.engine.guard_tc_cases import LOCAL, PEER, SESSION
+from tests.vm.test_guard_agrees import Case, agrees
+from tests.vm.test_guard_links import engine_in, ip, on, reaches, server
+from tests.waiting import eventually
+
+__all__ = ["server"]
+
+_OF_IPV6 = Session("2001:db8::2", "2001:db8::1", SESSION.peer_port, SESSION.local_port)
+_ROUTED = Session("192.0.4.2", "192.0.3.1", SESSION.peer_port, SESSION.local_port)
+_ROUTED_IPV6 = Session("2001:db8:4::2", "2001:db8:3::1", SESSION.peer_port, SESSION.local_port)
+_ROUTER = "mid"
+_BY_ROUTER = """\
+-n here link add eth3 up type veth peer name eth3 netns mid
+-n there link add eth4 up type veth peer name eth4 netns mid
+-n mid link set eth3 up
+-n mid link set eth4 up
+netns exec mid sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+""" + "\n".join(
+    f"""\
+-n here address add {net}3{one}1{length} dev eth3
+-n mid address add {net}3{one}9{length} dev eth3
+-n mid address add {net}4{one}9{length} dev eth4
+-n there address add {net}4{one}2{length} dev eth4
+-n here route add {net}4{one}{zero} via {net}3{one}9
+-n there route add {net}3{one}{zero} via {net}4{one}9"""
+    for net, one, length, zero in (("192.0.", ".", "/24", "0/24"), ("2001:db8:", "::", "/64 nodad", "/64"))
+)
+_OTHER_END = f"-n there address add {PEER}/8 dev eth1\n-n here link add d9 up type dummy"
+_OTHER_END_IPV6 = f"-n there address add {_OF_IPV6.peer}/64 dev eth1 nodad\n-n here link add d9 up type dummy"
+_OVER_ROUTER = f"{_BY_ROUTER}\n" + on(
+    "x",
+    f"type gre local {_ROUTED.local} remote {_ROUTED.peer} ttl 64",
+    f"type gre local {_ROUTED.peer} remote {_ROUTED.local}",
+)
+_GRE = "links: {x: {kind: gre, %s}}"
+_TAGGED = f"""\
+-n here link add br0 up type bridge vlan_filtering 1
+-n here link set eth1 master br0
+-n here link add link br0 name v5 up type vlan id 5
+-n here address add {LOCAL}/8 dev v5
+-n there link add link eth1 name v5 up type vlan id 5
+-n there address add {PEER}/8 dev v5
+"""
+_IN_5 = "links: {br0: {kind: bridge, %svlans: [{vid: 5}]}, eth1: {master: br0, vlans: [{vid: 5}]}}"
+
+
+def _own(*more: str, address: str = f"{LOCAL}/8") -> str:
+    more = ("nodad: true", *more) if ":" in address else more
+    return f"links: {{eth1: {{addresses: [{{address: '{address}', {', '.join(more)}}}]}}}}"
+
+
+_BESIDE, _BESIDE_IPV6 = (f"-n here route add {net} dev d9 metric 50" for net in ("10.0.0.0/8", "2001:db8::/64"))
+_OWN_IPV6 = f"{_OF_IPV6.local}/64"
+_HOPLIMIT = f"routes: [{{to: {_ROUTED.peer}/32, via: 192.0.3.9%s}}]"
+CASES = {
+    "ttl_that_ends_at_the_router": (_ROUTED, Case(_BY_ROUTER, "sysctl: {net.ipv4.ip_default_ttl: 1}", True)),
+    "ttl_to_the_other_end": (_ROUTED, Case(_BY_ROUTER, "sysctl: {net.ipv4.ip_default_ttl: 2}", False)),
+    "ttl_without_a_router": (
+        SESSION, Case(_OTHER_END, f"{_own()}\nsysctl: {{net.ipv4.ip_default_ttl: 1}}", False, _own())
+    ),
+    **{
+        f"hop_limit_of_{link}": (_ROUTED_IPV6, Case(_BY_ROUTER, f"sysctl: {{net.ipv6.conf.{link}.hop_limit: 1}}", ends))
+        for link, ends in (("eth3", True), ("eth1", False), ("all", False))
+    },
+    "route_that_ends_at_the_router": (_ROUTED, Case(_BY_ROUTER, _HOPLIMIT % ", hoplimit: 1", True)),
+    "route_that_comes_to_end_at_the_router": (
+        _ROUTED, Case(_BY_ROUTER, _HOPLIMIT % ", hoplimit: 1", True, _HOPLIMIT % "")
+    ),
+    "tunnel_that_ends_at_the_router": (SESSION, Case(_OVER_ROUTER, _GRE % "ttl: 1", True)),
+    "tunnel_with_a_mark_that_a_rule_refuses": (
+        SESSION, Case(f"{_OVER_ROUTER}\n-n here rule add fwmark 7 prohibit", _GRE % "fwmark: 7", True)
+    ),
+    "tunnel_with_a_mark_of_no_rule": (SESSION, Case(_OVER_ROUTER, _GRE % "fwmark: 7", False)),
+    "address_without_its_route": (SESSION, Case(_OTHER_END, _own("noprefixroute: true"), True, _own("metric: 7"))),
+    "address_of_ipv6_without_its_route": (
+        _OF_IPV6, Case(_OTHER_END_IPV6, _own("noprefixroute: true", address=_OWN_IPV6), True, _own(address=_OWN_IPV6))
+    ),
+    "address_with_a_route_of_ours": (
+        SESSION,
+        Case(
+            _OTHER_END, f"{_own('noprefixroute: true')}\nroutes: [{{to: 10.0.0.0/8, dev: eth1}}]", False,
+            _own("noprefixroute: false"),
+        ),
+    ),
+    "address_of_ipv6_with_a_route_of_ours": (
+        _OF_IPV6,
+        Case(
+            _OTHER_END_IPV6,
+            f"{_own('noprefixroute: true', address=_OWN_IPV6)}\nroutes: [{{to: '2001:db8::/64', dev: eth1}}]", False,
+            _own(address=_OWN_IPV6),
+        ),
+    ),
+    **{
+        f"address_with_a_metric_{where}": (
+            session, Case(setup, _own(f"metric: {metric}", address=own), ends, _own("metric: 7", address=own), beside)
+        )
+        for where, session, setup, own, metric, ends, beside in (
+            ("behind_another", SESSION, _OTHER_END, f"{LOCAL}/8", 90, True, _BESIDE),
+            ("before_another", SESSION, _OTHER_END, f"{LOCAL}/8", 40, False, _BESIDE),
+            ("of_ipv6_behind_another", _OF_IPV6, _OTHER_END_IPV6, _OWN_IPV6, 90, True,
+             _BESIDE_IPV6),
+            ("of_ipv6_before_another", _OF_IPV6, _OTHER_END_IPV6, _OWN_IPV6, 40, False,
+             _BESIDE_IPV6),
+        )
+    },
+    **{
+        f"default_vlan_{vid}_of_who_has_a_tag": (
+            SESSION, Case(_TAGGED, _IN_5 % f"vlan_default_pvid: {vid}, ", False, _IN_5 % "")
+        )
+        for vid in (0, 5, 7)
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def router() -> Iterator[None]:
+    ip(f"netns add {_ROUTER}")
+    yield
+    ip(f"netns del {_ROUTER}")
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.usefixtures("router")
+@pytest.mark.parametrize(("session", "case"), CASES.values(), ids=CASES.keys())
+def test_what_ends_the_session_is_refused(server: socket.socket, tmp_path: Path, session: Session, case: Case) -> None:
+    with entered("here"):
+        of_ipv6 = socket.create_server(("", SESSION.local_port), family=socket.AF_INET6)
+    with closing(of_ipv6):
+        agrees(of_ipv6 if ":" in session.peer else server, tmp_path, case, session)
+
+
+@pytest.mark.vm("stock")
+def test_address_that_runs_out_is_refused_before_it_has(server: socket.socket, tmp_path: Path) -> None:
+    ip(_OTHER_END)
+    engine_in("here", tmp_path, _own("metric: 7")).apply()
+    eventually(lambda: reaches(server), told=lambda: "nothing came before")
+    engine = engine_in("here", tmp_path, _own("metric: 7", "valid_lft: 2", "preferred_lft: 2"))
+    with pytest.raises(GuardError, match=f"your session from {PEER}; --allow eth1"):
+        engine.apply()
+    engine.apply(allow=frozenset({"eth1"}))
+    eventually(lambda: not reaches(server))
