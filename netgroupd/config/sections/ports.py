@@ -116,10 +116,13 @@ class Ports:
     def _complete(self) -> None:
         """Look for everything that a link stands on."""
         links = self.links
-        every = list(links.attrs)
+        every, references = list(links.attrs), dict[Value, tuple[str, ...]]()
         for name in every:  # which grows by what is made on the way
             attrs = links.attrs[name]
-            for key in references_of(str(attrs.get("kind", ""))):
+            kind = attrs.get("kind", "")
+            if (keys := references.get(kind)) is None:
+                keys = references[kind] = references_of(str(kind))
+            for key in keys:
                 other = attrs.get(key)
                 if other is None or other in links.attrs or other in links.known:
                     continue
