@@ -77,12 +77,14 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
 def _finish(links: Links, groups: Mapping[str, Group]) -> dict[tuple[Value, ...], Object]:
     """Add what the groups say, and put the group's number for its name."""
     objects: dict[tuple[Value, ...], Object] = {}
-    places, origin = links.places, links.report.origin
+    places, asked, origin = links.places, -1, None
     for name, attrs in links.attrs.items():
         if type(attrs.get("group")) is not int:  # a number: done, with another link that shares the mapping
             _grouped(name, attrs, links, groups)
+        if (at := places[name]) != asked:  # many of one range are in a row
+            asked, origin = at, links.report.origin(at)
         key = (name,)
-        objects[key] = _new(Object, ("link", key, attrs, origin(places[name])))
+        objects[key] = _new(Object, ("link", key, attrs, origin))
     return objects
 
 

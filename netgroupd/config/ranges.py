@@ -138,6 +138,9 @@ def _maker(template: str, fields: Sequence[Field]) -> Callable[[Env], "int | str
     if len(fields) == 1:
         only = fields[0]
         return lambda env: template % only(env)
+    if len(fields) == 2:
+        first, second = fields
+        return lambda env: template % (first(env), second(env))
     return lambda env: template % tuple([field(env) for field in fields])
 
 

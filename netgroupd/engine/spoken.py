@@ -40,14 +40,15 @@ def spoken_of(wanted: State) -> Spoken:
         classes = {cls for cls, objects in wanted.classes.items() if objects} | classes_on(wanted.of("qdisc").values())
         sources = {str(route.attrs.get("src")) for route in wanted.of("route").values()}
         ipv6 = frozenset(source for source in sources if ":" in source)
-        told = (_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted), frozenset(classes))
+        away = _away(wanted) if "netns" in rows else frozenset()
+        told = (_links(wanted), rows, _key_files(wanted), away, hooks_of(wanted), frozenset(classes))
         spoken = _found[wanted] = Spoken(*told, ipv6, is_said_apart(wanted))
     return spoken
 
 
 def _links(wanted: State) -> frozenset[str]:
     links = wanted.of("link")
-    names = {name for (name, *_) in links}
+    names = {key[0] for key in links}
     for field in ("link", "master"):
         names |= {link.attrs.get(field) for link in links.values()}
     for cls, objects in wanted.classes.items():

@@ -3,11 +3,13 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from netgroupd.model.beside import MACVLANS
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.owner import BY_ROUTERS
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import TEAMING
+from netgroupd.plan.made import Made
 from netgroupd.plan.narrowed import made_smaller, narrowed
 from netgroupd.plan.pieces import shrinks
 from netgroupd.plan.serialise import singles, touching
@@ -21,20 +23,22 @@ _FELT = IPVLANS | TEAMING | {"wireguard"}
 """Kinds of new links that set something for others, as ipvlans do, and macvlans by one word; or for ports of theirs."""
 
 
-def are_apart(links: Collection[Step], there: Mapping[Key, Object]) -> bool:
+def are_apart(links: Collection[Step], made: Made, there: Mapping[Key, Object]) -> bool:
     """Whether steps make links, and none of these joins a master that is ``there`` or sets something for others."""
-    made = [step.after.attrs for step in links if step.before is None and step.after]
-    joined = {(attrs.get("master"),) for attrs in made}
-    felt_by_others = any("bclim" in attrs or attrs.get("kind") in _FELT for attrs in made)
-    return bool(made) and there.keys().isdisjoint(joined) and not felt_by_others
+    joined = {(name,) for name in made.masters}
+    if not made.kinds or not made.kinds.isdisjoint(_FELT) or not there.keys().isdisjoint(joined):
+        return False
+    return made.kinds.isdisjoint(MACVLANS) or not any("bclim" in step.attrs for step in links)
 
 
-def felt_of(steps: Sequence[AnyStep], links: Collection[Step], there: Mapping[Key, Object]) -> tuple[Step, ...] | None:
+def felt_of(
+    steps: Sequence[AnyStep], links: Collection[Step], made: Made, there: Mapping[Key, Object]
+) -> tuple[Step, ...] | None:
     """``steps`` but for what they say to links that are not ``there``, where those that are do not feel that.
 
-    ``links`` are the changes of links that the steps bring about.
+    ``links`` are the changes of links that the steps bring about, some of which are ``made``.
     """
-    return tuple(touching(steps, there)) if are_apart(links, there) else None
+    return tuple(touching(steps, there)) if are_apart(links, made, there) else None
 
 
 def felt(plan: Plan) -> Plan:

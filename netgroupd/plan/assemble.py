@@ -49,5 +49,5 @@ def assemble(
     emptied = changes.emptied - gone - cycled
     darkened = tuple(darkened_by(changes.links, desired, actual))
     links = gone, cycled - gone, moved - gone
-    felt = felt_of(steps, changes.links, actual.of("link")) if whole else None
+    felt = felt_of(steps, changes.links, changes.made, actual.of("link")) if whole else None
     return Plan(steps, told, names, *links, emptied=emptied, darkened=darkened, absent=absent, felt=felt)

@@ -126,17 +126,19 @@ def _before_others_come(whole: Mapping[int, Value]) -> Iterator[int]:
 def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequence[Family]) -> list[AnyStep]:
     buckets: dict[Bucket, list[int]] = defaultdict(list)
     macs: dict[int, list[int]] = defaultdict(list)
+    groups = members.groups
     known: dict[tuple[int, int], list[list[int]]] = {}  # steps that say the same share the mapping that says it
     for position, step in enumerate(stage.steps):
-        group = members.groups.get(step.object.key[0], 0)  # type: ignore[arg-type]  # of a link: its name
+        link, attrs = step.after or step.object, step.attrs
+        group = groups.get(link.key[0], 0)  # type: ignore[arg-type]  # of a link: its name
         if not group:
             continue
-        if (lists := known.get((group, id(step.attrs)))) is None:
-            said = [(attr, value) for attr, value in step.attrs.items() if attr in _BY_GROUP]
-            lists = known[group, id(step.attrs)] = [
+        if (lists := known.get((group, id(attrs)))) is None:
+            said = [(attr, value) for attr, value in attrs.items() if attr in _BY_GROUP]
+            lists = known[group, id(attrs)] = [
                 buckets[Bucket(group, attr, value)] for attr, value in said if isinstance(value, int | str | None)
             ]
-            if abilities.group_mac and step.attrs.get("mac"):
+            if abilities.group_mac and attrs.get("mac"):
                 lists.append(macs[group])
         for found in lists:
             found.append(position)
@@ -199,10 +201,10 @@ def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep
         depth = max([stage.depths[position] for position in whole])
         items.append((depth, GroupStep(Op.CHANGE, group, attrs, steps, mask)))
     for position, step in enumerate(stage.steps):
-        gone = taken.get(position, _NOTHING)
-        if step.attrs.keys() <= gone:
+        gone, said = taken.get(position, _NOTHING), step.attrs
+        if said.keys() <= gone:
             continue
-        left = {attr: value for attr, value in step.attrs.items() if attr not in gone} if gone else step.attrs
+        left = {attr: value for attr, value in said.items() if attr not in gone} if gone else said
         items.append((stage.depths[position], step._replace(attrs=left) if gone else step))
     return sorted(items, key=lambda item: item[0])
 

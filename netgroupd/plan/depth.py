@@ -52,9 +52,15 @@ class Depths(dict[Value, int]):
         self._anew = anew
 
     def __missing__(self, name: Value) -> int:
-        below = self._below(name)
-        if all(map(self.__contains__, below)):  # as it is when what is below was asked about before
-            self[name] = depth = max(map(self.__getitem__, below)) + 1 if below else 0
+        depth = 0
+        for lower in self._below(name):
+            found = self.get(lower, -1)
+            if found < 0:
+                break
+            if found >= depth:
+                depth = found + 1
+        else:  # as it is when what is below was asked about before
+            self[name] = depth
             return depth
         path = [name]
         self[name] = 0
@@ -69,7 +75,8 @@ class Depths(dict[Value, int]):
         return self[name]
 
     def _below(self, name: Value) -> list[Value]:
-        first, second = self._first.get((name,)), self._second.get((name,))
+        key = (name,)
+        first, second = self._first.get(key), self._second.get(key)
         link = first or second
         if link is None:
             return []

@@ -26,6 +26,7 @@ from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest, kind_of
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import diff_links
+from netgroupd.plan.made import Made
 from netgroupd.plan.named import named_in
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.readdressed import forgetting
@@ -46,7 +47,7 @@ _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
 
 class Changes(NamedTuple):
-    """What differs of ``links`` and of ``others``.
+    """What differs of ``links``, of which ``made`` tells what is new among them, and of ``others``.
 
     Some links are ``down`` while they change, ``released`` ports leave before any does.
     ``replaced`` is deleted when something else has taken its place.
@@ -66,6 +67,7 @@ class Changes(NamedTuple):
     fate: Fate = Fate({}, {}, {})
     emptied: frozenset[str] = frozenset()
     replaced: Replaced = Replaced()
+    made: Made = Made.by(())
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -81,8 +83,9 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     losses = Losses(links.fate, actual)
     losses.remade(classes.remade(desired, actual), actual)
     run = _Run(desired, actual, owned, losses)
-    run.forgetting = forgetting(links.steps)
-    losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")), actual)
+    made = Made.by(links.steps)
+    run.forgetting = forgetting(made.told)
+    losses.mute(muted([*made.told, *run.of("sysctl")], actual.of("link")), actual)
     steps = run.before = [*links.steps]
     doomed = (obj for key, obj in actual.of("nexthop").items() if key not in desired.of("nexthop"))
     idle, heirs = losses.outlast(doomed), dict[Key, list[Step]]()
@@ -112,7 +115,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     others = steps[len(links.steps) :]
     told = (problems, tuple(links.warnings), links.fate, losses.emptied, replaced(others, losses.why, heirs))
     first = losses.holding | _in_emptied_blocks(others, links.fate, actual) | _about_links_that_go(others, links.fate)
-    return Changes(tuple(links.steps), tuple(others), links.down, links.released, idle, first, *told)
+    return Changes(tuple(links.steps), tuple(others), links.down, links.released, idle, first, *told, made)
 
 
 def _in_emptied_blocks(steps: list[Step], fate: Fate, actual: State) -> frozenset[Key]:

@@ -36,6 +36,7 @@ _OF_SEVERAL = {  # what is told of one link, and what of several
     "which no file mentions, stays without a carrier above": "which no file mentions, stay without a carrier above",
     "which is not netgroupd's, goes with": "which are not netgroupd's, go with",
 }
+_new = tuple.__new__  # without the checks of the arguments' names, for this is done for every link that is made
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 
 
@@ -370,8 +371,8 @@ class _Comparison:
             why = self.replaced.get(name, "")
             steps.append(Step(Op.DELETE, self.have[name,], None, why=why))
         wants, gone = self.want, self.fate.gone
-        for want in (as_below(link, wants, self.have, gone) for link in self.created):
-            steps.append(Step(Op.CREATE, None, want, want.attrs))
+        made = [want if "up" in want.attrs else as_below(want, wants, self.have, gone) for want in self.created]
+        steps += [_new(Step, (Op.CREATE, None, want, want.attrs, "")) for want in made]
         for name, why in self.replaced.items():
             want = as_below(self._remade(name), wants, self.have, gone)
             steps.append(Step(Op.CREATE, None, want, want.attrs, why))

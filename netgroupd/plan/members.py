@@ -65,7 +65,7 @@ class Members:
     def create(self, steps: Sequence[Step]) -> None:
         """What is to be created is there from here on, behind all that was there before."""
         new = [step.after for step in steps if step.op is Op.CREATE and step.after]
-        made = {link.name: link for link in new}
+        made = {str(link.key[0]): link for link in new}
         self._come(made, {name: group_of(link) for name, link in made.items()})
         if len(made) < len(steps):
             self._settle(step for step in steps if step.op is Op.CHANGE)

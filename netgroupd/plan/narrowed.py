@@ -5,13 +5,14 @@ When such a port has left they grow again, and what is on them does not.  And tu
 """
 
 from collections import ChainMap
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, integer
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import FOLLOWS_MTU, followers
+from netgroupd.plan.made import Made
 from netgroupd.plan.step import Op, Step
 
 UNKNOWN = 0
@@ -53,14 +54,13 @@ def narrowed(steps: Iterable[Step], links: Mapping[Key, Object]) -> dict[str, in
     return found
 
 
-def sized_by_ports(steps: Collection[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> set[str]:
+def sized_by_ports(new: Made, wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> set[str]:
     """The bridges that ports join and on which a link is made, which is no larger than they are then.
 
     Until they are told their MTU as well.
     """
-    joined = {step.attrs.get("master") or (step.after.attrs.get("master") if step.after else None) for step in steps}
-    below = {step.after.attrs.get("link") for step in steps if step.op is Op.CREATE and step.after}
-    bridges = joined & below - {None}
+    joined = {step.attrs.get("master") or (step.after.attrs.get("master") if step.after else None) for step in new.told}
+    bridges = (joined | new.masters) & new.lowers - {None}
     return {str(name) for name in bridges if kind_of(wants.get((name,)) or haves.get((name,))) == "bridge"}
 
 

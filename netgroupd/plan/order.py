@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.kinds.bond import told_before
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.bridge_vlan import SNOOPING, apart, bridge_in
 from netgroupd.plan.compare import in_the_end, kind_of
@@ -57,8 +57,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     filters: Order | None = None
     first = remade(desired, actual)
     waiting = changes.replaced.waiting()
-    for step in changes.links:
-        cut.link(step)
+    cut.links(changes.links)
     for step in changes.others:
         cls = step.object.cls
         if id(step) in waiting:
@@ -133,22 +132,21 @@ class _Cut:
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
-        links = changes.links
-        told = [step for step in links if step.before]
+        links, new, told = changes.links, changes.made, changes.made.told
         self.made = frozenset([str(link.key[0]) for step in links if step.before is None and (link := step.after)])
         self.come = self.made.union([step.object.name for step in told if _is_new_here(step)])
-        self.along = peers_made_along(links)
+        self.along = peers_made_along(links, new)
         leaving = (step.before for step in told if step.op is Op.DELETE or "master" in step.attrs)
         self.doomed = {step.object.name for step in told if step.op is Op.DELETE}
         self.left = {*outgrown(told), *(link.attrs.get("master") for link in leaving if link)}
         self.early = changes.released | claimed(links)
-        without_ports = bare(links, self.haves, self.early)
-        filling = without_ports | sized_by_ports(links, self.wants, self.haves)
-        self.late = made_late(links, filling, secured(links, self.wants, self.haves))
+        without_ports = bare(links, new, self.haves, self.early)
+        filling = without_ports | sized_by_ports(new, self.wants, self.haves)
+        self.late = made_late(links, filling, secured(links, new, self.wants, self.haves))
         self.nameless = nameless(without_ports, self.haves)
         self.sides = desired, actual
         options = (step for step in changes.others if step.object.cls == "vlan_global")
-        self.above = ports_above(links, self.wants, self.haves, self.down)
+        self.above = ports_above(links, new, self.wants, self.haves, self.down)
         self.deaf = deafened(changes.others)
         self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
         vlans = (step for step in changes.others if step.object.cls == "bridge_vlan")
@@ -181,14 +179,15 @@ class _Cut:
             return True
         return have is not None and (have.attrs.get("up") is False or have.attrs.get("mcast_snooping") is False)
 
-    def link(self, step: Step) -> None:
-        """Cut one step about a link."""
-        if step.op is Op.CREATE:
-            self._create(step)
-        elif step.op is Op.DELETE:
-            self.add("delete link", step)
-        else:
-            self._change(step)
+    def links(self, steps: Iterable[Step]) -> None:
+        """Cut the steps about links."""
+        for step in steps:
+            if step.before is None:
+                self._create(step)
+            elif step.op is Op.DELETE:
+                self.add("delete link", step)
+            else:
+                self._change(step)
 
     def vlan(self, step: Step) -> None:
         """Cut what a VLAN takes only later, and its VNI where another of its port is to get that: no two have one."""
@@ -217,7 +216,7 @@ class _Cut:
     def _create(self, step: Step) -> None:
         want = step.after
         assert want
-        name, attrs = want.name, want.attrs
+        name, attrs = str(want.key[0]), want.attrs
         riding = dict(attrs)
         up = riding.pop("up", None)
         of_port = port_attrs(tuple(attrs))
@@ -234,13 +233,10 @@ class _Cut:
             entering = Step(Op.CHANGE, want, want, {"master": riding.pop("master")}, step.why)
             self.phases["enslave links"] += self.above.told(entering)
         if name in self.along:
-            # It comes into being with its peer; the rest is a change, and its further names are new.
-            names = riding.pop("altnames", None)
-            self.add("create links", Step(Op.CHANGE, want, want, riding, step.why))
-            if names:
-                self.add("settle links", Step(Op.CHANGE, want.without("altnames"), want, {"altnames": names}, step.why))
+            self._come_along(want, riding, step.why)
         else:
-            riding |= said_of_peer(want, self.wants) if self.along else NOTHING
+            if self.along:
+                riding |= said_of_peer(want, self.wants)
             phase = "create links of bridges" if name in self.late else "create links"
             self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
         if later:
@@ -249,6 +245,13 @@ class _Cut:
             self._watch_port(want, want, str(master))
         if up:
             self._raise(name, want, want)
+
+    def _come_along(self, want: Object, riding: dict[str, Value], why: str) -> None:
+        """A link comes into being with its peer; the rest is a change, and its further names are new."""
+        names = riding.pop("altnames", None)
+        self.add("create links", Step(Op.CHANGE, want, want, riding, why))
+        if names:
+            self.add("settle links", Step(Op.CHANGE, want.without("altnames"), want, {"altnames": names}, why))
 
     def _has_ports_first(self, link: Object) -> bool:
         """Whether a new bond or team gets ports, and with them its MAC, before a bridge that is there gets it."""

@@ -7,6 +7,7 @@ from netgroupd.model.kinds.pair import OF_PAIR, PAIRS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import peer_of
+from netgroupd.plan.made import Made
 from netgroupd.plan.step import Op, Step
 
 OF_PEER = "peer."
@@ -15,9 +16,11 @@ _FROM_THE_START = ("numtxqueues", "numrxqueues")
 """What a link has from the start or never."""
 
 
-def peers_made_along(steps: Sequence[Step]) -> dict[str, str]:
+def peers_made_along(steps: Sequence[Step], new: Made) -> dict[str, str]:
     """The ends that come into being with the other end of the pair, by name; what is said of both stands with that."""
     made: dict[str, str] = {}
+    if new.kinds.isdisjoint(PAIRS):
+        return made
     coming = [step.after for step in steps if step.before is None and step.after]
     wanted = {link.name for link in coming if link.attrs.get("kind") in PAIRS}
     for step in (*filter(_says_of_both, steps), *steps) if wanted else ():

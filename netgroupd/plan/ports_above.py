@@ -5,9 +5,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.model.state import Key, Object
-from netgroupd.model.value import Value
 from netgroupd.plan.compare import in_the_end, kind_of
 from netgroupd.plan.fate import TEAMING
+from netgroupd.plan.made import Made
 from netgroupd.plan.pieces import DOWN
 from netgroupd.plan.step import Step
 
@@ -26,17 +26,14 @@ class Above(NamedTuple):
 
 
 def ports_above(
-    steps: Iterable[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object], down: Container[str]
+    steps: Iterable[Step], new: Made, wants: Mapping[Key, Object], haves: Mapping[Key, Object], down: Container[str]
 ) -> Above:
     """Those of some steps about links, of which some are ``down`` meanwhile."""
     ports, below = set[str](), set[str]()
-    teaming: dict[Value, bool] = {}
-    for step in steps:
-        if step.after is None or not (master := step.attrs.get("master")):
-            continue
-        if master not in teaming:
-            teaming[master] = kind_of(wants.get((master,)) or haves.get((master,))) in TEAMING
-        if not teaming[master]:
+    masters = new.masters | {step.attrs.get("master") for step in new.told}
+    teaming = {name for name in masters if name and kind_of(wants.get((name,)) or haves.get((name,))) in TEAMING}
+    for step in steps if teaming else ():
+        if step.after is None or step.attrs.get("master") not in teaming:
             continue
         lowers = [*_lowers(step.after.name, wants, haves)]
         if waiting := [name for name in lowers if name in down or not _is_up(haves.get((name,)))]:

@@ -32,4 +32,4 @@ def as_below(want: Object, wants: Mapping[Key, Object], haves: Mapping[Key, Obje
 
 
 def _is_unsaid(link: Object) -> bool:
-    return kind_of(link) == "vlan" and "up" not in link.attrs and not link.attrs.get("loose_binding")
+    return "up" not in link.attrs and kind_of(link) == "vlan" and not link.attrs.get("loose_binding")

@@ -15,6 +15,7 @@ from netgroupd.plan.compare import kind_of
 from netgroupd.plan.default_vlan import DEFAULT
 from netgroupd.plan.depth import named_by
 from netgroupd.plan.fate import FOLLOWS_MTU, TEAMING
+from netgroupd.plan.made import Made
 from netgroupd.plan.step import Op, Step
 
 BY_A_PORT = "by_a_port"
@@ -65,13 +66,14 @@ def nameless(bridges: Collection[str], links: Mapping[Key, Object]) -> set[str]:
     return {name for name in bridges if name in masters or links[name,].attrs.get("mac") == NO_MAC}
 
 
-def bare(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[str]) -> frozenset[str]:
+def bare(steps: Iterable[Step], new: Made, links: Mapping[Key, Object], released: Iterable[str]) -> frozenset[str]:
     """The bridges for which something of a VLAN is to come, and that have no port until others come.
 
     ``steps`` are those of links, of which ``links`` are there; the ``released`` leave their masters before any comes.
     """
     leaving, about = set(released), set[str]()
-    for step in steps:
+    on_bridges = any(kind_of(links.get((lower,))) == "bridge" for lower in new.lowers)
+    for step in steps if on_bridges else new.told:
         if step.op is Op.DELETE or "netns" in step.attrs:
             leaving.add(step.object.name)
         elif step.op is Op.CREATE and step.after and step.after.attrs.get("kind") == "vlan":
@@ -85,14 +87,13 @@ def bare(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[
     return frozenset(bridges)
 
 
-def secured(steps: Collection[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> set[str]:
+def secured(steps: Collection[Step], new: Made, wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> set[str]:
     """The new MACsecs above bonds and teams that ports join: their channel has the MAC from below, and keeps it.
 
     That is a port's from when the first one comes.
     """
-    macsecs = [
-        link for step in steps if (link := step.after) and link.attrs.get("kind") == "macsec" and step.op is Op.CREATE
-    ]
+    made = (step.object for step in steps if step.op is Op.CREATE) if "macsec" in new.kinds else ()
+    macsecs = [link for link in made if kind_of(link) == "macsec"]
     joined = {step.object.attrs.get("master") for step in steps if step.op is not Op.DELETE} if macsecs else ()
     found = set[str]()
     for macsec in macsecs:

@@ -4,6 +4,7 @@
 import pytest
 
 from netgroupd.model.state import Object
+from netgroupd.plan.made import Made
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.without_mac import BY_A_PORT, bare, made_late, marked, nameless
 from tests.plan.test_plan import link
@@ -32,7 +33,8 @@ def test_links_on_a_bridge_that_loses_its_ports_wait_with_what_is_on_them(
     steps: list[Step], released: tuple[str, ...], late: set[str]
 ) -> None:
     links = {each.key: each for each in (BRIDGE, PORT, CARD)}
-    assert made_late(MADE, bare([*steps, *MADE], links, released), set()) == late
+    steps = [*steps, *MADE]
+    assert made_late(MADE, bare(steps, Made.by(steps), links, released), set()) == late
 
 
 ANOTHER_DEFAULT = Step(Op.CHANGE, BRIDGE, BRIDGE, {"vlan_default_pvid": 5})
@@ -49,7 +51,7 @@ ANOTHER_DEFAULT = Step(Op.CHANGE, BRIDGE, BRIDGE, {"vlan_default_pvid": 5})
 )
 def test_bridge_without_ports_that_gets_another_default_vlan_is_known(steps: list[Step], bridges: set[str]) -> None:
     links = {each.key: each for each in (BRIDGE, PORT)}
-    assert nameless(bare(steps, links, ()), links) == bridges
+    assert nameless(bare(steps, Made.by(steps), links, ()), links) == bridges
 
 
 EMPTY = link("b", kind="bridge", mac="00:00:00:00:00:00")

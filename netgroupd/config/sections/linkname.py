@@ -18,6 +18,8 @@ _BONDS = "bonding_masters"
 
 def too_long(name: str) -> tuple[str, str] | None:
     """Why nothing can have a name of such a length, and what would be right; None when it can."""
+    if len(name) <= LONGEST and name.isascii():
+        return None
     size = len(name.encode(errors="replace"))
     if size <= LONGEST:
         return None

@@ -23,6 +23,7 @@ from netgroupd.config.values import Record, Values, fixed
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
+from netgroupd.model.state import NOTHING
 from netgroupd.model.value import Value
 
 # What is written under a link and is an object of another class, or several links' matter.
@@ -31,7 +32,7 @@ NESTED = frozenset(
 ) | {"sysctl", "token", "ports", "port", "links"}
 BESIDE = ("kind", *sorted(NESTED))
 
-_VLAN = re.compile(r"(.+)\.[0-9]{1,4}", re.DOTALL)
+_VLAN = re.compile(r"(.+)\.([0-9]{1,4})", re.DOTALL)
 _NAMELESS = Pattern("", (Range("", (), 0),), lambda env: "", True)  # of a key that cannot be read: no instances
 
 
@@ -175,30 +176,33 @@ class Links:
         first = next((one for one in self.blocks_of(name) if one.written(key)), self._first[name])
         self.report.once(block.place(key), what, f"the other is at {self.report.where(first.place(key))}")
 
-    def make_vlan(self, name: str, asker: str, at: int) -> bool:
-        """Make the VLAN that a name is shaped as, and its lower links; grouped and up as who asks, down as they are."""
-        lower = self.lower_of(name)
-        if not lower or len(self.attrs) >= LIMIT:
-            return False
+    def make_vlan(self, name: str, asker: str, at: int) -> dict[str, Value] | None:
+        """Make the VLAN that a name is shaped as, and its lower links; grouped and up as who asks, down as they are.
+
+        What is returned is its attributes, which are its own; None where it cannot be made.
+        """
+        shaped = _VLAN.fullmatch(name)
+        if not shaped or name in self.known or len(self.attrs) >= LIMIT:
+            return None
+        lower, vid = shaped[1], int(shaped[2])
         # What stands before the dot is a link's name already, and digits do not spoil it.
         if wrong := too_long(name) if lower in self.attrs else objection(name):
             self.report.once(at, *wrong)
-            return False
+            return None
         if lower not in self.attrs and lower not in self.known and not self.make_vlan(lower, asker, at):
-            return False
-        vid = int(name[len(lower) + 1 :])
+            return None
         if vid > 4094:
             self.report.once(at, f"{name!r} would be VLAN {vid}", "VLAN ids go from 0 to 4094")
         attrs: dict[str, Value] = {"kind": "vlan", "link": lower, "id": vid}
-        of_asker = self.attrs.get(asker, {})
+        of_asker, below = self.attrs.get(asker, NOTHING), self.attrs.get(lower, NOTHING)
         for key in ("group", "up"):
             if key in of_asker:
                 attrs[key] = of_asker[key]
-        if self.attrs.get(lower, {}).get("up") is False:
+        if below.get("up") is False:
             attrs["up"] = False  # whatever its group says: the kernel lets it up with its lower link alone
         self.attrs[name] = attrs
         self.places[name] = at
-        return True
+        return attrs
 
     def make_peer(self, name: str, peer: str, at: int) -> None:
         """Make the other end of a pair, or make of what is there the other end."""

@@ -16,6 +16,7 @@ from netgroupd.config.sections.links import Block, Links, instances, references_
 from netgroupd.config.values import Record
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
+from netgroupd.model.state import NOTHING
 from netgroupd.model.value import Value
 
 _SPAN = re.compile(r"(.*?)([0-9]+)-(?:\1)?([0-9]+)(\..*)?", re.ASCII)
@@ -88,18 +89,19 @@ class Ports:
         links = self.links
         attrs = links.attrs.get(port)
         if attrs is None:
-            if links.make_vlan(port, master, at):
-                netns = links.attrs.get(master, {}).get("netns")  # a name that cannot be was told, and is no link
-                if netns:
-                    links.attrs[port]["netns"] = netns
+            made = links.make_vlan(port, master, at)
+            if made:
+                # A name that cannot be was told, and is no link.
+                if netns := links.attrs.get(master, NOTHING).get("netns"):
+                    made["netns"] = netns
             elif port in links.known:
-                links.attrs[port] = {}
+                made = links.attrs[port] = {}
                 links.places[port] = at
             else:
                 self._missing(port, at, "port", master)
                 return
             self.by[port] = at
-            links.attrs[port]["master"] = master  # a mapping that is this port's alone
+            made["master"] = master
             return
         before = attrs.get("master", master)
         if before != master:
@@ -116,10 +118,13 @@ class Ports:
     def _complete(self) -> None:
         """Look for everything that a link stands on."""
         links = self.links
-        every = list(links.attrs)
+        every, references = list(links.attrs), dict[Value, tuple[str, ...]]()
         for name in every:  # which grows by what is made on the way
             attrs = links.attrs[name]
-            for key in references_of(str(attrs.get("kind", ""))):
+            kind = attrs.get("kind", "")
+            if (keys := references.get(kind)) is None:
+                keys = references[kind] = references_of(str(kind))
+            for key in keys:
                 other = attrs.get(key)
                 if other is None or other in links.attrs or other in links.known:
                     continue

@@ -73,12 +73,13 @@ class Snapshot(NamedTuple):
         found: list[Object] = []
         absent: list[tuple[str, Key]] = []
         classes = actual.classes
-        for name, key in touched:
+        for place in touched:
+            name, key = place
             if name == "address" and key in actual.of(name):
                 continue  # in their own order, below
             obj = classes[name].get(key) if name in classes else None
             if obj is None or OF_RULES in obj.attrs:
-                absent.append((name, key))
+                absent.append(place)
             else:
                 found.append(obj)
         members = dict.fromkeys(str(key[0]) for name, key in touched if name == "bridge_vlan")

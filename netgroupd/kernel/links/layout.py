@@ -3,29 +3,35 @@
 
 Links of one kind give messages of one layout: the same attributes of the same
 lengths in the same places.  The headers of the attributes and the values that
-links share, taken as one long number, are the key under which the finished
-attributes of such a link are remembered.
+links share are the key under which the finished attributes of such a link are
+remembered.
 """
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cache
 from typing import Any, NamedTuple
 
 from netgroupd.kernel.links.nests import DATA, LINK, PORT
 from netgroupd.kernel.links.numbers import (
+    IFLA_ALLMULTI,
+    IFLA_BROADCAST,
     IFLA_IFNAME,
+    IFLA_LIMITS,
     IFLA_LINK_NETNSID,
     IFLA_LINKINFO,
+    IFLA_MAP,
+    IFLA_OPERSTATE,
     IFLA_PARENT_DEV_NAME,
+    IFLA_PROMISCUITY,
     IFLA_PROP_LIST,
+    IFLA_QDISC,
 )
 from netgroupd.kernel.links.wire import Wire, Wires
 from netgroupd.kernel.links.wire_special import PRIMARY
 from netgroupd.kernel.netlink.message import walk
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import OF_PAIR, PAIRS
-from netgroupd.model.state import NOTHING
 from netgroupd.model.value import Value
 
 IFINFO = struct.Struct("=BxHiII")
@@ -42,7 +48,11 @@ FLAGS = {
 
 _SIMULATED = "netdevsim"  # such a link has no kind, but is on a bus of that name
 _OWN = frozenset({"mac", "link", "master", "alias"})
+_PORT = "port."
 _SHORT = 4  # longer payloads differ from link to link
+# No row is in these, and links have the same, or one of few.
+_ALIKE = (IFLA_BROADCAST, IFLA_QDISC, IFLA_MAP, IFLA_OPERSTATE, IFLA_PROMISCUITY, IFLA_ALLMULTI, *IFLA_LIMITS)
+_REFERENCE = dict[int, str]().__getitem__  # the name of a link by its index, before there are names
 MEMO = 1 << 12
 """Layouts and attributes that are remembered before starting anew."""
 
@@ -73,43 +83,30 @@ class _Values(dict[bytes, Value]):
 class Layout(NamedTuple):
     """Messages of one shape: what identifies their shared part, and what stands where in the rest."""
 
-    start: int  # of what holds the shared part
-    end: int
-    mask: int  # which bits of it are the shared part
+    shared: struct.Struct  # the pieces of the shared part
     own: struct.Struct  # the index, the name, then the value of each row
-    rows: tuple[tuple[str, Mapping[Any, Value] | None, Callable[[bytes], Value] | None], ...]
-    # Each with what its values mean, or with what reads them, where hardly two links have the same.
-    # With neither it is the index of a link.
-    known: dict[int, dict[str, Value]]
+    rows: tuple[str, ...]
+    reads: tuple[Callable[[Any], Value], ...]  # what the value of each row means
+    known: dict[bytes, dict[str, Value]]
     form: struct.Struct  # for what is noted of a message
+    body: struct.Struct  # for the same of one without its header
 
     @property
-    def signature(self) -> tuple[int, int, str, tuple[object, ...]]:
+    def signature(self) -> tuple[str, str, tuple[object, ...]]:
         """What tells it from other layouts; values of one size at one place may be of two rows, or read in two ways."""
         return (
-            self.start,
-            self.mask,
+            self.shared.format,
             self.own.format,
-            tuple((row, id(meant), convert) for row, meant, convert in self.rows),
+            (*self.rows, *self.reads),
         )
 
-    def key(self, message: memoryview) -> int:
+    def key(self, message: memoryview) -> bytes:
         """The shared part of a message."""
-        return int.from_bytes(message[self.start : self.end], "little") & self.mask
+        return b"".join(self.shared.unpack_from(message))
 
     def naming(self, names: Mapping[int, str]) -> "Layout":
         """The same for a dump that brings links of these ``names``."""
-        rows = ((row, meant if meant is not None or convert else names, convert) for row, meant, convert in self.rows)
-        return self._replace(rows=tuple(rows))
-
-
-def spans(places: list[tuple[int, int]]) -> tuple[int, int, int]:
-    """The piece that holds all of ``places``, and which bits of it do."""
-    start, end = min(places)[0], max(end for _, end in places)
-    mask = bytearray(end - start)
-    for first, last in places:
-        mask[first - start : last - start] = b"\xff" * (last - first)
-    return start, end, int.from_bytes(mask, "little")
+        return self._replace(reads=tuple(names.__getitem__ if read is _REFERENCE else read for read in self.reads))
 
 
 def _cut(places: list[tuple[int, int]], codes: Mapping[int, str]) -> struct.Struct:
@@ -121,24 +118,42 @@ def _cut(places: list[tuple[int, int]], codes: Mapping[int, str]) -> struct.Stru
     return struct.Struct(layout)
 
 
-def _form(size: int, restless: list[tuple[int, int]]) -> struct.Struct:
-    """What takes out of a message of ``size`` bytes, with its header, its length and all that is not ``restless``."""
+def pieces(places: Iterable[tuple[int, int]]) -> struct.Struct:
+    """What takes the bytes at ``places`` out of a message, those side by side as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return _cut(found, {})
+
+
+def _forms(size: int, restless: list[tuple[int, int]]) -> tuple[struct.Struct, struct.Struct]:
+    """What takes out of a message of ``size`` bytes, with its header, its length and all that is not ``restless``.
+
+    And what takes the same, but for the length, out of one without.
+    """
     edges = [0, *(edge for span in sorted(restless) for edge in span), size]
-    pieces = (
+    rest = "".join(
         f"{stop - start}s{after - stop}x"
         for start, stop, after in zip(edges[::2], edges[1::2], [*edges[2::2], size], strict=True)
     )
-    return struct.Struct(f"=I12x{''.join(pieces)}")
+    return struct.Struct(f"=I12x{rest}"), struct.Struct(f"={rest}")
 
 
-_COMMON = {number: wire._replace(own=wire.names[0] in _OWN) for number, wire in LINK.by_number.items()}
+_COMMON = {
+    **{number: Wire(number, (), lambda *_: b"", lambda _: {}) for number in _ALIKE},
+    **{number: wire._replace(own=wire.names[0] in _OWN) for number, wire in LINK.by_number.items()},
+}
 
 
 class Shape:
-    """One message taken apart slowly: where its headers, shared and own values are."""
+    """One message taken apart slowly: where its headers, shared and own values are; ``rows`` are read, if not all."""
 
-    def __init__(self, message: memoryview) -> None:
+    def __init__(self, message: memoryview, rows: Set[str] | None = None) -> None:
         self._message = message
+        self._of_port = rows is None or any(row.startswith(_PORT) for row in rows)
         self._kept: list[tuple[int, int]] = [(2, 4), (8, 12)]  # the type of device, the flags
         self.shared: dict[str, Value] = {}
         self.own: list[_Own] = []
@@ -146,9 +161,12 @@ class Shape:
         self._restless: list[tuple[int, int]] = []
         self._here = True
         self._read()
+        if rows is not None:
+            self._leave(rows)
 
     def _keep(self, start: int, end: int) -> None:
-        self._kept.append((start, end))
+        """Note what messages must have in common; zeros fill it up to the next attribute."""
+        self._kept.append((start, min((end + 3) & ~3, len(self._message))))
 
     def _attributes(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         for number, begin, stop in walk(self._message, start, end):
@@ -183,7 +201,7 @@ class Shape:
             self.shared |= {"kind": _SIMULATED, "id": int(parent.removeprefix(_SIMULATED))}
         self._lower()
         if self.shared.pop(PRIMARY, True) is False:  # what is said of both ends is the other one's
-            self.leave((self.shared.keys() | {each.row for each in self.own}) - OF_PAIR)
+            self._leave((self.shared.keys() | {each.row for each in self.own}) - OF_PAIR)
 
     def _linkinfo(self, start: int, end: int) -> None:
         found = {number: (begin, stop) for number, begin, stop in self._attributes(start, end)}
@@ -191,7 +209,7 @@ class Shape:
             self.shared["kind"] = kind
             self._nest(DATA.get(kind), found.get(_INFO_DATA), "")
         if kind := self._text(found.get(_INFO_SLAVE_KIND)):
-            self._nest(PORT.get(kind), found.get(_INFO_SLAVE_DATA), "port.")
+            self._nest(PORT.get(kind), found.get(_INFO_SLAVE_DATA), _PORT)
 
     def _text(self, where: tuple[int, int] | None) -> str:
         if where is None:
@@ -203,6 +221,10 @@ class Shape:
         if wires is None:
             return
         self.shared |= {prefix + name: value for name, value in wires.absent.items()}
+        if where and prefix == _PORT and not self._of_port:  # much of what ports tell is about that
+            found = walk(self._message, *where)
+            self._restless += [(begin, stop) for number, begin, stop in found if number in wires.restless]
+            return
         for number, begin, stop in self._attributes(*where) if where else ():
             self._attribute(wires.by_number.get(number), begin, stop, prefix, restless=number in wires.restless)
 
@@ -228,7 +250,7 @@ class Shape:
         if self._here and kind and (kind.lower or kind.name in PAIRS):
             self.own.append(lower if kind.lower else lower._replace(row="peer"))
 
-    def leave(self, rows: Set[str]) -> None:
+    def _leave(self, rows: Set[str]) -> None:
         """Forget all but ``rows``."""
         self.own = [each for each in self.own if each.row in rows]
         self.shared = {row: value for row, value in self.shared.items() if row in rows}
@@ -239,11 +261,12 @@ class Shape:
         references = {each.start: "I" for each in own if each.wire.refers}
         places = [(4, 8), self.name, *((each.start, each.end) for each in own)]
         return Layout(
-            *spans(self._kept),
+            pieces(self._kept),
             _cut(places, {4: "i", **references}),
-            tuple((each.row, *_meaning(each)) for each in own),
+            tuple(each.row for each in own),
+            tuple(map(_meaning, own)),
             {},
-            _form(len(self._message), self._restless),
+            *_forms(len(self._message), self._restless),
         )
 
 
@@ -253,11 +276,12 @@ def _altnames(payload: bytes) -> Value:
     return tuple(sorted(name.decode(errors="surrogateescape") for name in names))
 
 
-def _meaning(own: _Own) -> tuple[Mapping[Any, Value] | None, Callable[[bytes], Value] | None]:
+def _meaning(own: _Own) -> Callable[[Any], Value]:
     if own.wire.refers:
-        return None, None
+        return _REFERENCE
     assert own.wire.value is not None, own.row
-    return (NOTHING, own.wire.value) if own.end - own.start > _SHORT else (_values(own.wire.value), None)
+    # Of longer ones hardly two links have the same.
+    return own.wire.value if own.end - own.start > _SHORT else _values(own.wire.value).__getitem__
 
 
 @cache

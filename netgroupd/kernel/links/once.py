@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Messages of which little counts -> what they say, taken apart once for all that say the same."""
 
+import struct
 from collections.abc import Callable, Iterable
 from sys import byteorder
 
-from netgroupd.kernel.links.layout import spans
+from netgroupd.kernel.links.layout import pieces
 
 
 class Once:
@@ -17,17 +18,17 @@ class Once:
     ) -> None:
         self._parts = parts
         self._places = places
-        self._shapes: dict[int, tuple[int, int, int, int]] = {}  # by length: where the index is, and what counts
-        self._known: dict[tuple[int, int], tuple[bytes, ...]] = {}
+        self._shapes: dict[int, tuple[int, struct.Struct]] = {}  # by length: where the index is, and what counts
+        self._known: dict[tuple[int, tuple[bytes, ...]], tuple[bytes, ...]] = {}
 
     def read(self, _kind: int, payload: memoryview) -> tuple[int, tuple[bytes, ...]]:
         """The index of a link, and what is told of it."""
         size = len(payload)
         if (shape := self._shapes.get(size)) is None:
             at, places = self._places(payload)
-            shape = self._shapes[size] = (at, *spans([*places]))
-        at, start, end, mask = shape
-        said = size, int.from_bytes(payload[start:end], "little") & mask
+            shape = self._shapes[size] = (at, pieces(places))
+        at, counts = shape
+        said = size, counts.unpack_from(payload)
         if (parts := self._known.get(said)) is None:
             parts = self._known[said] = self._parts(payload)
         return int.from_bytes(payload[at : at + 4], byteorder), parts

@@ -6,9 +6,11 @@ only what differs from link to link is read.  What one dump has taught serves
 those after it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from operator import call
 from types import MappingProxyType
+from typing import Any
 
 from netgroupd.kernel.links.layout import MEMO, Layout, Shape
 from netgroupd.kernel.links.seen import Notes
@@ -75,34 +77,39 @@ class Reader:
     def read(self, _kind: int, message: memoryview) -> Object | None:
         """Read the body of one RTM_NEWLINK."""
         for layout in self._layouts.get(len(message)) or self._known(len(message)):
-            if (shared := layout.known.get(layout.key(message))) is not None:
+            if (shared := layout.known.get(b"".join(layout.shared.unpack_from(message)))) is not None:  # its key
                 break
         else:
             layout, shared = self._learn(message)
         index, padded, *values = layout.own.unpack_from(message)
-        if 0 in padded.rstrip(b"\0"):  # a shorter name, with an attribute more behind it
+        if 0 in (written := padded.rstrip(b"\0")):  # a shorter name, with an attribute more behind it
             layout, shared = self._learn(message)
             index, padded, *values = layout.own.unpack_from(message)
-        name = padded.rstrip(b"\0").decode("utf-8", "surrogateescape")
+            written = padded.rstrip(b"\0")
+        name = written.decode("utf-8", "surrogateescape")
         if (before := self._before.get(index)) == name:
             name = before  # of the same link: one string for all that is held of it
         self.by_index[index] = name
         if self._notes is not None:
-            self._notes.add(layout.form, message)
+            self._notes.add(layout.form, layout.body, message)
         # A message that has the name alone has no group.
         if self._wants and not self._wants(name, shared.get("group", 0)):  # type: ignore[arg-type]
             return None
         attrs = shared.copy()
-        for (row, meant, convert), value in zip(layout.rows, values, strict=True):
-            if convert:
-                attrs[row] = convert(value)
-                continue
+        try:
+            attrs.update(zip(layout.rows, map(call, layout.reads, values)))  # noqa: B905  # to ask for it takes longer
+        except KeyError:  # a link that has not come yet, or none
+            self._update(attrs, layout, values)
+        return _new(Object, ("link", (name,), attrs, None))
+
+    def _update(self, attrs: dict[str, Value], layout: Layout, values: Sequence[Any]) -> None:
+        """Say of a link what is its own; links that are not known are named later."""
+        for row, read, value in zip(layout.rows, layout.reads, values, strict=True):
             try:
-                attrs[row] = meant[value]  # type: ignore[index]  # names, if nothing else
-            except KeyError:  # a link that has not come yet, or none
+                attrs[row] = read(value)
+            except KeyError:
                 attrs[row] = value
                 self._unnamed.append((attrs, row))
-        return _new(Object, ("link", (name,), attrs, None))
 
     def _known(self, size: int) -> list[Layout]:
         """The layouts of messages of one length that any dump has had."""
@@ -110,9 +117,7 @@ class Reader:
         return known
 
     def _learn(self, message: memoryview) -> tuple[Layout, dict[str, Value]]:
-        shape = Shape(message)
-        if self._rows is not None:
-            shape.leave(self._rows)
+        shape = Shape(message, self._rows)
         layout = shape.layout()
         if _learnt.makes_room():
             self._layouts.clear()
@@ -125,7 +130,7 @@ class Reader:
             layouts.insert(0, layout)
         self._layouts.pop(len(message), None)
         # With a place for what differs: a copy that grows is laid out anew.
-        shared = {**shape.shared, **dict.fromkeys(row for row, *_ in layout.rows)}
+        shared = {**shape.shared, **dict.fromkeys(layout.rows)}
         layout.known[layout.key(message)] = shared
         return layout.naming(self.by_index), shared
 

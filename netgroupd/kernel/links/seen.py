@@ -30,19 +30,16 @@ class Notes(NamedTuple):
         """Before anything is read."""
         return cls([], array("q"))
 
-    def add(self, form: struct.Struct, message: memoryview) -> None:
-        """Note the body of the next message."""
+    def add(self, form: struct.Struct, of_body: struct.Struct, message: memoryview) -> None:
+        """Note the body of the next message; ``of_body`` is the form without the header, of which the length counts."""
         self.forms.append(form)
-        self.marks.append(_mark(form, message))
+        self.marks.append(hash((form.size, *of_body.unpack(message))))
 
     def has(self, place: int, message: memoryview) -> bool:
         """Whether a body says what the message at ``place`` said."""
         form = self.forms[place]
-        return form.size == _HEADER.size + len(message) and _mark(form, message) == self.marks[place]
-
-
-def _mark(form: struct.Struct, message: memoryview) -> int:
-    return hash(form.unpack(_HEADER.pack(_HEADER.size + len(message)) + message))
+        size = _HEADER.size + len(message)
+        return form.size == size and hash(form.unpack(_HEADER.pack(size) + message)) == self.marks[place]
 
 
 class Reading(NamedTuple):
