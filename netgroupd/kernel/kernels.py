@@ -129,7 +129,16 @@ class Kernels(Kernel):
         classes = selection.classes & WITH_LINK
         if not links or not classes:
             return
-        for obj in self._at(netns).dump(selection._replace(classes=classes, links=links, settings=settings)):
+        # Those of other links are not there, and would be asked for one by one.
+        here = selection._replace(
+            classes=classes,
+            links=links,
+            settings=settings,
+            bridges=selection.bridges & links,
+            cards=selection.cards & links,
+            tokens=selection.tokens & links,
+        )
+        for obj in self._at(netns).dump(here):
             if links.issuperset(hangs_on(obj)):
                 state.add(obj)
 

@@ -24,6 +24,7 @@ from netgroupd.service.details import Answer, Options
 from netgroupd.service.job import Job
 from netgroupd.service.journal import LOG, fields, log_error
 from netgroupd.service.later import Later
+from netgroupd.service.notify import long_silence
 from netgroupd.service.work import Worker, in_main_loop, later, regardless, repeat
 
 _TELL_MS = 200
@@ -66,7 +67,7 @@ class Changes:
         self._engine = engine
         self._audience = audience
         self._spare = spare
-        self._worker = Worker("changes", 8)
+        self._worker = Worker("changes", 8, long_silence)
         self._numbers = itertools.count(1)
         self._deadline = 0
         self._tried = ""  # why it is tried again, which is told once

@@ -4,9 +4,10 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from netgroupd.errors import NetgroupError
+from netgroupd.errors import NetgroupError, short_of
 
 T = TypeVar("T")
+F = TypeVar("F")
 
 
 class Later(Generic[T]):
@@ -40,6 +41,23 @@ class Later(Generic[T]):
             failed(self._error)
         else:
             self._waiting.append((done, failed))
+
+    def formed(self, form: Callable[[T], F]) -> "Later[F]":
+        """The answer in another form, for one of those who asked; it may be refused for that one alone."""
+        formed: Later[F] = Later()
+
+        def done(value: T) -> None:
+            try:
+                other = form(value)
+            except NetgroupError as error:
+                formed.refuse(error)
+            except (OSError, MemoryError) as error:
+                formed.refuse(short_of(error))
+            else:
+                formed.settle(other)
+
+        self.then(done, formed.refuse)
+        return formed
 
     def _take(self) -> list[tuple[Callable[[T], None], Callable[[NetgroupError], None]]]:
         waiting, self._waiting = self._waiting, []

@@ -11,7 +11,7 @@ from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import UsageError
+from netgroupd.errors import BusyError, UsageError
 from netgroupd.service.answers import Answers, encode
 from netgroupd.service.bus import sayable, signal
 from netgroupd.service.changes import Changes
@@ -22,7 +22,7 @@ from netgroupd.service.polkit import Right
 from netgroupd.service.work import Worker
 
 T = TypeVar("T")
-_FOR_ALL = "all"  # who asks, where it is asked once for everybody
+_ALL = "all"  # who asks, where it is asked once for everybody
 _LONGEST = 1_000_000  # bytes that a reply may have
 # Whoever gets a file may rely on it as on a reply.
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
@@ -68,7 +68,7 @@ class Manager:
         self._engine = engine
         self._changes = changes
         self._reads = Worker("reads", 16)
-        self._awaited: dict[str, Later[str]] = {}  # what is asked already and not begun
+        self._awaited: dict[tuple[object, object], Later[Any]] = {}  # what is asked already, by whom, and not begun
         self.Version = __version__
         self.State = "starting"
         self.Generation = 0
@@ -112,11 +112,11 @@ class Manager:
 
     def Status(self) -> Later[str]:
         """Where things stand."""
-        return self._ask_for_all("Status", lambda answers: encode(answers.status()))
+        return self._ask(_ALL, "Status", lambda answers: encode(answers.status()))
 
     def History(self) -> Later[str]:
         """The generations that are kept."""
-        return self._ask_for_all("History", lambda answers: encode(answers.history()))
+        return self._ask(_ALL, "History", lambda answers: encode(answers.history()))
 
     def Apply(self, options: Options) -> str:
         """Start a change."""
@@ -143,33 +143,40 @@ class Manager:
             self.PropertiesChanged(MANAGER, changed, [])
 
     def _read(self, method: str, options: Options) -> Later[str]:
-        return self._answer(method, options, lambda answer: _bounded(encode(answer)))
+        return self._answer(method, options, _bounded)
 
-    def _answer(self, method: str, options: Options, form: Callable[[Answer | str], T]) -> Later[T]:
+    def _answer(self, method: str, options: Options, form: Callable[[bytes], T]) -> Later[T]:
         if method not in _READS:
             raise UsageError(f"Open: expected one of {', '.join(_READS)}, not {method!r}")
         _known(method, options)
         session = believed(str(options.get("session", "")))
-        return self._ask(lambda answers: form(_READS[method](answers, options)), session)
+        asked = (method, *sorted(options.items()))
+        read = _READS[method]
+        text = self._ask(self.caller, asked, lambda answers: sayable(encode(read(answers, options))).encode(), session)
+        return text.formed(form)
 
-    def _ask(self, question: Callable[[Answers], T], session: Session = CONSOLE) -> Later[T]:
-        later: Later[T] = Later()
-        answers = Answers(self._engine(session))
-        self._reads.submit(lambda: question(answers), later.settle, later.refuse, self.caller)
-        return later
+    def _ask(
+        self, who: object, asked: object, question: Callable[[Answers], T], session: Session = CONSOLE
+    ) -> Later[T]:
+        """Ask once for all of ``who`` that ask the same before it is begun: however many do at once, all are answered.
 
-    def _ask_for_all(self, name: str, question: Callable[[Answers], str]) -> Later[str]:
-        """Ask once for all who ask before it is begun: however many look at once, all are answered."""
-        if awaited := self._awaited.get(name):
+        Raises:
+            BusyError: Too much else was asked.
+        """
+        if awaited := self._awaited.get((who, asked)):
             return awaited
-        later = self._awaited[name] = Later[str]()
-        answers = Answers(self._engine(CONSOLE))
+        later = self._awaited[who, asked] = Later[T]()
+        answers = Answers(self._engine(session))
 
-        def begin() -> str:
-            del self._awaited[name]  # who asks from here on may know of something newer
+        def begin() -> T:
+            del self._awaited[who, asked]  # who asks from here on may know of something newer
             return question(answers)
 
-        self._reads.submit(begin, later.settle, later.refuse, _FOR_ALL)
+        try:
+            self._reads.submit(begin, later.settle, later.refuse, who)
+        except BusyError:
+            del self._awaited[who, asked]
+            raise
         return later
 
 
@@ -191,16 +198,14 @@ def _fits(value: object, kind: type) -> bool:
     return type(value) is kind  # to Python a boolean is a number too
 
 
-def _bounded(result: str) -> str:
-    result = sayable(result).replace("\0", "\\x00")  # which would end it; a template may give one
-    size = len(result.encode())
-    if size > _LONGEST:
-        raise UsageError(f"the result has {size} bytes, over the {_LONGEST} of a reply; Open gives it as a file")
-    return result
+def _bounded(text: bytes) -> str:
+    text = text.replace(b"\0", rb"\x00")  # which would end it; a template may give one
+    if len(text) > _LONGEST:
+        raise UsageError(f"the result has {len(text)} bytes, over the {_LONGEST} of a reply; Open gives it as a file")
+    return text.decode()
 
 
-def _memory_file(answer: Answer | str) -> int:
-    text = sayable(encode(answer)).encode()
+def _memory_file(text: bytes) -> int:
     with os.fdopen(os.memfd_create("netgroup", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file:
         file.write(text)
         file.seek(0)

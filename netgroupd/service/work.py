@@ -11,6 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import TypeAlias, TypeVar
 
@@ -101,8 +102,12 @@ def _give_back() -> None:
 class Worker:
     """One thread with a bounded queue for each who asks; it takes one of each by turns, so that none fills all."""
 
-    def __init__(self, name: str, longest: int) -> None:
+    def __init__(
+        self, name: str, longest: int, around: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
+        """``around`` is entered for whatever is done."""
         self._longest = longest
+        self._around = around
         self._waiting: dict[object, deque[_Task]] = {}
         self._served: object = None  # whose is being done, or was last
         self._come = threading.Condition()
@@ -149,7 +154,8 @@ class Worker:
 
         def task() -> None:
             try:
-                result = work()
+                with self._around():
+                    result = work()
             except NetgroupError as error:
                 kept = _without_way(error)
                 in_main_loop(lambda: failed(kept))

@@ -3,13 +3,14 @@
 
 import resource
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from gi.repository import Gio
 
 from netgroupd.service import notify as sending
-from netgroupd.service.notify import notify, send_datagram
+from netgroupd.service.notify import long_silence, notify, send_datagram
 from tests.apart import apart
 
 
@@ -66,3 +67,33 @@ def test_status_is_never_longer_than_systemd_reads_it(tmp_path: Path, monkeypatc
     assert len(got) <= 4096  # NOTIFY_BUFFER_MAX
     assert got.decode().startswith("STATUS=ää")
     assert got.decode().endswith("ä …")
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        pytest.param(
+            {"WATCHDOG_USEC": "60000000"}, ["WATCHDOG_USEC=1800000000", "WATCHDOG_USEC=60000000"], id="watched"
+        ),
+        pytest.param({}, [], id="not_watched"),
+        pytest.param({"WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "1"}, [], id="another_is_watched"),
+    ],
+)
+def test_systemd_bears_a_longer_silence_while_the_kernel_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], told: list[str]
+) -> None:
+    path, got = str(tmp_path / "notify"), list[str]()
+    for name, value in {"NOTIFY_SOCKET": path, **environment}.items():
+        monkeypatch.setenv(name, value)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(path)
+        listener.setblocking(False)
+
+        def hear() -> None:
+            with suppress(BlockingIOError):
+                got.append(listener.recv(64).decode())
+
+        with long_silence():
+            hear()
+        hear()
+    assert got == told

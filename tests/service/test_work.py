@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from gi.repository import GLib
 
-from netgroupd.errors import BusyError, NetgroupError, Problem, VerifyError
+from netgroupd.errors import BusyError, NetgroupError, VerifyError
+from netgroupd.plan.step import Plan
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.methods import Manager
 from netgroupd.service.work import Worker, in_main_loop
@@ -83,9 +84,9 @@ def test_who_asks_for_much_does_not_keep_others_waiting() -> None:
 class _Slow(FakeEngine):
     """One that reads the files while its gate is closed."""
 
-    def check(self) -> tuple[int, tuple[Problem, ...]]:
+    def diff(self) -> Plan:
         self.gate.wait(20)
-        return 1, ()
+        return Plan()
 
 
 def test_requests_of_each_user_wait_by_themselves(daemon: Daemon) -> None:
@@ -93,14 +94,16 @@ def test_requests_of_each_user_wait_by_themselves(daemon: Daemon) -> None:
     engine.gate.clear()
     manager = Manager(lambda _: engine, daemon._changes)
     manager.caller = 1000
-    for _ in range(16):
-        manager.Check({})
+    for number in range(16):
+        manager.Diff({"session": str(number)})
     eventually(lambda: len(manager._reads._waiting.get(1000, ())) == 15)  # one is being answered
-    manager.Check({})
-    with pytest.raises(BusyError):
-        manager.Check({})
+    manager.Diff({"session": "16"})
+    for _ in range(2):
+        with pytest.raises(BusyError):
+            manager.Diff({"session": "17"})
+    manager.Diff({"session": "16"})  # waits with the one that is the same
     manager.caller = 0
-    manager.Check({})
+    manager.Diff({"session": "17"})
     manager.Status()
     engine.gate.set()
 

@@ -117,6 +117,17 @@ def test_stop_lets_a_change_that_has_begun_come_to_its_end(daemon: None) -> None
         run("systemctl", "start", "netgroupd")
 
 
+def test_silence_is_borne_longer_while_a_change_runs(daemon: None) -> None:
+    def borne() -> str:
+        return run("systemctl", "show", "-P", "WatchdogUSec", "netgroupd").stdout
+
+    assert borne() == "1min\n"
+    (ETC / "20-hang.mako").write_text("<%\nwhile True:\n    pass\n%>\n")
+    with subprocess.Popen(["busctl", "call", "--timeout=280", *MANAGER, "Reload"], stderr=subprocess.DEVNULL):
+        eventually(lambda: borne() == "30min\n")
+    eventually(lambda: borne() == "1min\n")
+
+
 def test_unconfirmed_change_is_put_back_though_the_daemon_is_stopped_for_good(daemon: None) -> None:
     good(5)
     assert run("netgroupctl", "apply", "--confirm", "60").returncode == 0

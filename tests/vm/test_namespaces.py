@@ -22,6 +22,7 @@ from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.links import layout as links_layout
 from netgroupd.kernel.links import read as links_read
 from netgroupd.kernel.netlink import batch
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Object, State
@@ -324,3 +325,17 @@ def test_capture_tells_where_a_link_lives(desk: Desk) -> None:
     captured = desk.reach(text).capture()
     assert "netns: blue" in captured
     assert not desk.wants(captured).diff().steps
+
+
+def test_namespace_is_asked_of_its_own_links_alone(desk: Desk) -> None:
+    names = frozenset(f"a{number}" for number in range(40))
+    links = "".join(f"  {name}: {{kind: dummy, netns: {SPACES[int(name[1:]) % 2]}}}\n" for name in names)
+    away = spoken_of(desk.reach(f"links:\n{links}").applied()).away
+    classes = frozenset({"token", "vf", "vlan_global"})
+    with Kernels() as kernel:
+        kernel.add_away(State(), away, Selection(links=names))
+        before = {space: kernel._others[space].counters.messages for space in SPACES}
+        kernel.add_away(State(), away, Selection(classes, tokens=names, bridges=names, cards=names))
+        asked = {space: kernel._others[space].counters.messages - before[space] for space in SPACES}
+    assert asked == dict.fromkeys(SPACES, len(classes) * len(names) // 2)
+    desk.reach("links: {}\n")
