@@ -331,19 +331,19 @@ class Machine:
             for frame in process.output(timeout_s):
                 output[frame.kind].append(frame.payload)
         except LabError as error:
-            self._stop(process)
+            self._stop(process, output)
             printed = b"".join(output[Kind.STDOUT] + output[Kind.STDERR]).decode(errors="replace")
             raise LabError(f"{' '.join(argv)}: {error}\n{printed}".rstrip()) from error
         self.check()
         assert process.status is not None
         return process.status, b"".join(output[Kind.STDOUT]), b"".join(output[Kind.STDERR])
 
-    def _stop(self, process: Process) -> None:
-        """End a process that took too long; the whole guest where that does not help."""
+    def _stop(self, process: Process, output: Mapping[Kind, list[bytes]]) -> None:
+        """End a process that took too long, with all that it has printed; the whole guest where that does not help."""
         try:
             process.kill()
-            for _ in process.output(_KILL_LIMIT_S):
-                pass
+            for frame in process.output(_KILL_LIMIT_S):
+                output[frame.kind].append(frame.payload)
         except LabError:
             self.kill()
 
