@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the running kernel can do beyond the least that netgroupd needs.
 
-Every probe is inert: it asks about a group that nobody uses, or with a payload
-of a length that no kernel accepts.  Never inferred from a version.  The answer
+Every probe is inert: it asks about a group that nobody uses, or asks for
+what no kernel does.  Never inferred from a version.  The answer
 is that of the boot, whatever the network namespace, so it is asked for once.
 """
 
@@ -82,10 +82,10 @@ class Features(NamedTuple):
         return bits | (SKIP_AF_SPEC if self.skip_af_spec else SKIP_DEVCONF if self.skip_devconf else 0)
 
 
-def _knows_attribute(socket: Socket, kind: int) -> bool:
-    # An unknown attribute is ignored, a known one is refused for its three bytes.
-    wrong = message.attr(kind, b"\0\0\0")
-    asked = message.request(RTM_NEWLINK, 0, _LINK, message.u32(IFLA_GROUP, _NOBODY), wrong)
+def _knows_attribute(socket: Socket, kind: int, payload: bytes = b"\xff" * 4) -> bool:
+    # An unknown attribute is ignored, a known one is refused: it has no such value, or is for groups or new links
+    # alone.  One of a wrong length would be refused as well, but the kernel would write that to its log.
+    asked = message.request(RTM_NEWLINK, 0, _LOOPBACK, message.attr(kind, payload))
     return socket.ask(asked)[0].errno not in (0, errno.EPERM)
 
 
@@ -129,7 +129,7 @@ def probe(socket: Socket) -> Features:
         dump_group=_can_dump(socket, message.request(RTM_GETLINK, message.NLM_F_DUMP, _LINK, group)),
         group_mask=_knows_attribute(socket, IFLA_GROUP_MASK),
         new_group=_knows_attribute(socket, IFLA_NEW_GROUP),
-        group_mac=_knows_attribute(socket, IFLA_GROUP_ADDRESS),
+        group_mac=_knows_attribute(socket, IFLA_GROUP_ADDRESS, b""),
         group_inherit=_knows_attribute(socket, IFLA_GROUP_INHERIT),
         light=_knows_attribute(socket, IFLA_LIGHT),
         group_addr=_errno(socket, RTM_NEWADDR, 0, address, local, by_group) == 0,

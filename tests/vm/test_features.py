@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is found out about a kernel, that finding it out changes nothing, and that without any one of it all is done."""
 
+import subprocess
+
 import pytest
 
 from netgroupd.kernel.features import Features, features, probe
@@ -43,6 +45,16 @@ def test_probing_changes_no_link() -> None:
         before = kernel.dump(EVERYTHING).classes
         probe(socket)
         assert kernel.dump(EVERYTHING).classes == before
+
+
+def test_probing_leaves_nothing_in_the_log_of_the_kernel() -> None:
+    def log() -> str:
+        return subprocess.run(["dmesg"], check=True, capture_output=True, text=True).stdout
+
+    before = log()
+    with Socket() as socket:
+        probe(socket)
+    assert log().removeprefix(before) == ""
 
 
 @pytest.mark.vm("patched")
