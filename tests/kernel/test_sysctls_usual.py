@@ -9,9 +9,8 @@ from netgroupd.kernel.settings.sysctls_usual import ROOT, is_usual
 @pytest.mark.parametrize(
     ("path", "value", "new", "usual"),
     [
-        ("ipv4/neigh/default/retrans_time", "100", None, True),
-        ("ipv4/neigh/default/retrans_time", "250", None, False),
-        ("ipv6/neigh/default/retrans_time", "250", None, True),
+        ("ipv4/neigh/default/locktime", "100", None, True),
+        ("ipv4/neigh/default/locktime", "250", None, False),
         ("ipv6/neigh/default/retrans_time_ms", "1000", None, True),
         ("ipv6/neigh/default/retrans_time_ms", "2000", None, False),
         ("ipv4/tcp_rmem", "4096 131072 6291456", None, True),

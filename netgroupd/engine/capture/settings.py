@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from netgroupd.engine.capture.yaml_text import quoted
 from netgroupd.model.state import State
-from netgroupd.model.sysctl import BY_OTHER_NAMES
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.settings import BY_WIREGUARD
@@ -34,7 +33,7 @@ def settings_of(actual: State) -> dict[str, dict[str, Value]]:
     follows = dict(_following(actual))
     for (path, *_), setting in actual.of("sysctl").items():
         value = setting.attrs["value"]
-        if follows.get(str(path)) == value or _is_told_closer(str(path), actual):
+        if follows.get(str(path)) == value:
             continue
         _, protocol, tree, link, *rest = (*str(path).split("/"), "", "")
         if tree in ("conf", "neigh") and (link,) in actual.of("link"):
@@ -43,11 +42,6 @@ def settings_of(actual: State) -> dict[str, dict[str, Value]]:
         else:
             found[""][str(path) if "." in str(path) else str(path).replace("/", ".")] = value
     return found
-
-
-def _is_told_closer(path: str, actual: State) -> bool:
-    place, _, name = path.rpartition("/")
-    return name in BY_OTHER_NAMES and (f"{place}/{BY_OTHER_NAMES[name]}",) in actual.of("sysctl")
 
 
 def _following(actual: State) -> Iterator[tuple[str, Value]]:

@@ -7,7 +7,7 @@ an empty one.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from functools import cache, partial
 from stat import S_IWUSR
 
@@ -28,11 +28,8 @@ _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_
 # What a router's advertisement gives, which comes again with the next.
 _ADVERTISED = {
     (f"{ROOT}/ipv6/conf", "hop_limit"),
-    *(
-        (f"{ROOT}/ipv6/neigh", f"{time}{unit}")
-        for time in ("base_reachable_time", "retrans_time")
-        for unit in ("", "_ms")
-    ),
+    (f"{ROOT}/ipv6/neigh", "base_reachable_time_ms"),
+    (f"{ROOT}/ipv6/neigh", "retrans_time_ms"),
     (f"{ROOT}/ipv6/neigh", "gc_stale_time"),  # three times the first
 }
 
@@ -96,9 +93,7 @@ def _unusual(name: str, own: _OfLink, default: _OfLink) -> _OfLink:
     return {
         place: value
         for place, value in own.items()
-        if value not in {"", default.get(place, value)}
-        and (place[0], BY_OTHER_NAMES.get(place[1], "")) not in own
-        and _is_writable(name, place)
+        if value not in {"", default.get(place, value)} and _is_writable(name, place)
     }
 
 
@@ -132,12 +127,13 @@ def _samples(links: Mapping[Key, Object], connect: Callable[[], SampleKernel]) -
 def _shared(directory: str = ROOT) -> Iterator[tuple[str, str]]:
     """The settings that belong to no link."""
     with os.scandir(directory) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.is_dir():
-                if directory not in _OF_LINKS or entry.name in OF_ALL:
-                    yield from _shared(entry.path)
-            elif entry.name not in _NOT_SAID and entry.stat().st_mode & S_IWUSR and (value := _read(entry.path)):
-                yield entry.path, value
+        there = {entry.name: entry for entry in entries}
+    for name, entry in sorted(there.items()):
+        if entry.is_dir():
+            if directory not in _OF_LINKS or name in OF_ALL:
+                yield from _shared(entry.path)
+        elif _is_said(name, there) and entry.stat().st_mode & S_IWUSR and (value := _read(entry.path)):
+            yield entry.path, value
 
 
 def _of_links(
@@ -171,13 +167,21 @@ def _of_link(name: str) -> _OfLink:
     found = {}
     for place in _OF_LINKS:
         try:
-            settings = os.listdir(f"{place}/{name}")  # noqa: PTH208  # of every link
+            settings = frozenset(os.listdir(f"{place}/{name}"))  # noqa: PTH208  # of every link
         except OSError:  # without this protocol
             continue
         for setting in sorted(settings):
-            if setting not in _NOT_SAID and (value := _read(f"{place}/{name}/{setting}")):
+            if _is_said(setting, settings) and (value := _read(f"{place}/{name}/{setting}")):
                 found[place, setting] = value
     return found
+
+
+def _is_said(name: str, beside: Container[str]) -> bool:
+    """Whether a setting is one that counts, and none ``beside`` it is the same by another name.
+
+    Who asks for that, the kernel writes to its log that it is not to be asked for.
+    """
+    return name not in _NOT_SAID and BY_OTHER_NAMES.get(name) not in beside
 
 
 def _read(path: str) -> str:

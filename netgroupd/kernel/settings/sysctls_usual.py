@@ -26,7 +26,6 @@ _OF_NEIGHBOURS = {
     **dict.fromkeys(("app_solicit", "mcast_resolicit"), "0"),
     **dict.fromkeys(("mcast_solicit", "ucast_solicit"), "3"),
     "anycast_delay": "100",
-    "base_reachable_time": "30",
     "base_reachable_time_ms": "30000",
     "delay_first_probe_time": "5",
     "gc_interval": "30",
@@ -39,9 +38,8 @@ _OF_NEIGHBOURS = {
     "proxy_qlen": "64",
     "retrans_time_ms": "1000",
 }
-# Of IPv6 ``retrans_time`` is in ticks of the kernel, and says nothing.
 _USUAL_OF_NEIGHBOURS: Mapping[str, Mapping[str, str]] = {
-    f"{ROOT}/ipv4/neigh": {**_OF_NEIGHBOURS, "locktime": "100", "retrans_time": "100"},
+    f"{ROOT}/ipv4/neigh": {**_OF_NEIGHBOURS, "locktime": "100"},
     f"{ROOT}/ipv6/neigh": {**_OF_NEIGHBOURS, "locktime": "0"},
 }
 # Two sizes, and the most that the third can be: it is less with little memory.
