@@ -49,7 +49,7 @@ COMMANDS = (
         "diff",
         "show what apply would do",
         "Compares the configuration with the kernel. Equal changes of many objects are one line; with --json each "
-        "object is listed.",
+        "object is listed. What `check` warns of comes before, on the standard error.",
         examples=(
             Example("diff", "See what would change."),
             Example(
@@ -63,7 +63,8 @@ COMMANDS = (
         "apply",
         "make the kernel what the configuration says",
         "Applies all of it or nothing: when the kernel refuses a step, everything done so far is put back; only rules "
-        "that are `optional` are then left out. The plan is refused beforehand if it would cut the way to you.",
+        "that are `optional` are then left out. The plan is refused beforehand if it would cut the way to you. What "
+        "`check` warns of is told too.",
         options=(_CONFIRM, _ALLOW),
         examples=(
             Example("apply", "Apply now."),

@@ -101,14 +101,12 @@ def refuse_nothing(places: Iterable[Path], problems: Iterable[Problem]) -> NoRet
     raise ConfigError([*problems, Problem(where, 1, 1, "there is no configuration", hint)])
 
 
-def passed_over(desired: Desired, places: Iterable[Path]) -> tuple[Problem, ...]:
-    """Warnings for who has put a file under another name, or looks at another directory."""
-    read = {source.path for source in _read_for(desired)}
-    told = tuple(problem for problem in desired.problems if problem.file not in read)
-    if read:
-        return told
+def doubts(desired: Desired, places: Iterable[Path]) -> tuple[Problem, ...]:
+    """What is legal and doubtful, and that there is no file, for who looks at another directory."""
+    if desired.rendered:
+        return desired.problems
     hint = "only names in .mako and .yaml are read"
-    return *told, Problem(", ".join(map(str, places)), 1, 1, "there is no file here", hint, warning=True)
+    return *desired.problems, Problem(", ".join(map(str, places)), 1, 1, "there is no file here", hint, warning=True)
 
 
 def files_of(desired: Desired) -> Files:

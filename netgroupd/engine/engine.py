@@ -37,7 +37,7 @@ from netgroupd.engine.report import Generation, Pending, Result
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
 from netgroupd.engine.undescribed import refuse_vain
-from netgroupd.errors import KernelError, UsageError, VerifyError
+from netgroupd.errors import KernelError, Problem, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.netlink.thread_turns import prompt_turns
 from netgroupd.model.state import Key, State
@@ -61,6 +61,7 @@ class _Request(NamedTuple):
     refused: tuple[Key, ...] = ()  # rules that are left out already
     result: str = APPLIED
     warnings: tuple[str, ...] = ()  # of what was found before
+    doubts: tuple[Problem, ...] = ()  # of the files, where they are what is asked for
     back_to: int | None = None  # the generation that is gone back to, and behind which nothing counts any more
     in_part: bool = False  # whether some of it is better than nothing
     goal: State | None = None  # of one that goes back: what to reach beside what is kept
@@ -111,7 +112,8 @@ class Engine(Questions):
         with self._changing(wait=in_part) as warnings, self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
-            request = _Request(plan, confirm_s, allow, progress, warnings=warnings, in_part=in_part)
+            doubts = configuration.doubts(desired, self.paths.config)
+            request = _Request(plan, confirm_s, allow, progress, warnings=warnings, doubts=doubts, in_part=in_part)
             with doubts_added(desired.problems), configuration.lines_added(desired):
                 return self._change(kernel, desired, mine, links, request)
 
@@ -130,7 +132,7 @@ class Engine(Questions):
         plan, actual = plan_now(kernel, goal, mine, links)
         if not (request.in_part or request.repairs):  # which may be told of a part alone
             refuse_vain(kernel, felt(plan), goal, actual)
-        plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
+        plan = plan._replace(warnings=(*request.warnings, *plan.warnings), doubts=request.doubts)
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         applied, again = self._in_effect_again(desired)

@@ -99,9 +99,7 @@ class Files:
             if problems := undescribed(kernel, desired.state):
                 with configuration.lines_added(desired):
                     raise ConfigError(problems)
-        if desired.rendered:
-            return len(desired.rendered), desired.problems
-        return 0, configuration.passed_over(desired, self.paths.config)
+        return len(desired.rendered), configuration.doubts(desired, self.paths.config)
 
     def render(self) -> str:
         """The configuration as YAML, after the templates ran, each file under its name."""

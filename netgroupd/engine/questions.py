@@ -79,9 +79,7 @@ class Questions(Unfinished):
                 plan, actual = plan_now(kernel, desired.state, mine, links)
                 refuse_vain(kernel, plan, desired.state, actual)
             plan = self._with_cuts(kernel, plan, desired, actual) if plan.steps else plan
-            over = configuration.passed_over(desired, self.paths.config)
-            told = (f"{one.file}: {one.message}; {one.hint}" for one in over)
-            return plan._replace(warnings=(*told, *plan.warnings))
+            return plan._replace(doubts=configuration.doubts(desired, self.paths.config))
 
     def _with_cuts(self, kernel: Connection, plan: Plan, desired: Desired, actual: State) -> Plan:
         """The plan, with a warning of each cut that apply would refuse."""

@@ -18,11 +18,11 @@ from netgroupd.engine.boot import configure
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import BusyError, NetgroupError
+from netgroupd.errors import BusyError, NetgroupError, Problem
 from netgroupd.service.answers import Answers, encode, ended, result_answer
 from netgroupd.service.details import Answer, Options
 from netgroupd.service.job import Job
-from netgroupd.service.journal import LOG, fields, log_error
+from netgroupd.service.journal import LOG, fields, log_error, log_problem
 from netgroupd.service.later import Later
 from netgroupd.service.notify import long_silence
 from netgroupd.service.work import Worker, in_main_loop, later, regardless, repeat
@@ -259,6 +259,8 @@ class Changes:
         def done(answer: Answer) -> None:
             if job.trouble is not None:
                 log_error(job.trouble, job=job.number)
+            for problem in answer["problems"]:
+                log_problem(Problem(**problem), job=job.number)
             for warning in answer["warnings"]:
                 LOG.warning("%s", warning, extra=fields(job=job.number))
             LOG.info("%s: %s", job.Kind, ended(answer), extra=fields(job=job.number, generation=answer["generation"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a check warns of is told with what the kernel refuses of that line, and what the host lacks with its line."""
+"""What a check warns of is told by diff and apply too, and where the kernel refuses; what a host lacks by line."""
 
 import errno
 from pathlib import Path
@@ -38,3 +38,21 @@ def test_what_the_host_lacks_is_told_with_its_line(tmp_path: Path, file: str, nu
     with pytest.raises(ConfigError) as caught:
         getattr(desk.engine, verb)()
     assert [(one.line, one.text) for one in caught.value.problems] == [(2, line)]
+
+
+def test_what_a_check_warns_of_diff_and_apply_tell_too(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.wants(TEXT)
+    (desk.config / "old.yml").touch()
+    checked = desk.engine.check()[1]
+    assert [one.message for one in checked] == ["this file is not read", FAR.partition(";")[0]]
+    assert desk.engine.diff().doubts == desk.engine.apply().plan.doubts == checked
+    assert desk.engine.apply().plan.doubts == checked  # also where there is nothing to do
+
+
+def test_going_back_tells_nothing_of_the_files(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.wants(TEXT)
+    desk.engine.apply()
+    assert desk.engine.repair(frozenset({"a"})).plan.doubts == ()
+    assert desk.engine.rollback(0).plan.doubts == desk.engine.rollback(1).plan.doubts == ()
