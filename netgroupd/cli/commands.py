@@ -34,7 +34,8 @@ COMMANDS = (
         "check",
         "read the configuration and say what is wrong with it",
         "Reads the files, runs the templates and checks the result. Every problem is printed with its file, line and "
-        "column; the kernel is asked for nothing but the links that there are.",
+        "column; the kernel is asked for nothing but the links that there are. Key files that are missing are only "
+        "warned of with --config, for what is checked may be meant for another host.",
         examples=(Example("check --config ./network", "Check a directory before it is installed."),),
     ),
     Command(

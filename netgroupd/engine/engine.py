@@ -23,6 +23,7 @@ from netgroupd.engine.kept.routes_beside import placed
 from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.kept.taken_over import without_refused, without_theirs
 from netgroupd.engine.kept.theirs import settings_of_others
+from netgroupd.engine.key_files import without_keys
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look
 from netgroupd.engine.paths import SYSTEM, Paths
@@ -112,7 +113,8 @@ class Engine(Questions):
         with self._changing(wait=in_part) as warnings, self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
-            doubts = configuration.doubts(desired, self.paths.config)
+            keyless = () if in_part else without_keys(desired.state)
+            doubts = configuration.doubts(desired, self.paths.config, keyless)
             request = _Request(plan, confirm_s, allow, progress, warnings=warnings, doubts=doubts, in_part=in_part)
             with doubts_added(desired.problems), configuration.lines_added(desired):
                 return self._change(kernel, desired, mine, links, request)
@@ -131,7 +133,7 @@ class Engine(Questions):
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
         if not (request.in_part or request.repairs):  # which may be told of a part alone
-            refuse_vain(kernel, felt(plan), goal, actual)
+            refuse_vain(kernel, felt(plan), goal, actual, request.doubts)
         plan = plan._replace(warnings=(*request.warnings, *plan.warnings), doubts=request.doubts)
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
