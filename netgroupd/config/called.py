@@ -71,6 +71,7 @@ _UNDER_A_LINK = {
 }
 _TYPES = "anycast blackhole broadcast local multicast prohibit throw unicast unreachable"
 _IN_A_VLAN = frozenset({"access", "access_vlan", "pvid", "tagged", "untagged"})
+_NUMBERED = {"vlan": "tag vid vlan_id vlanid", "vxlan": "vni vxlan_id"}
 _SETTINGS = {
     "ipv4.forwarding": "forwarding ip_forward ip4_forward ipv4_forwarding",
     "ipv4.proxy_arp": "proxy_arp",
@@ -117,7 +118,8 @@ def name_here(word: str, known: Collection[str]) -> str:
     if alike := next((name for name in known if _run_together(name) in said), ""):
         return alike
     found = (name for name, words in _WORDS.items() if name in known and said & words)
-    return next((name for name in found if name != "links" or "routes" in known), "")  # not those of a VRF
+    name = next((name for name in found if name != "links" or "routes" in known), "")
+    return "links" if name == "ports" and "table" in known else name  # of a VRF, which has no ports of its own
 
 
 def behind(word: str, known: Container[str]) -> str:
@@ -128,7 +130,7 @@ def behind(word: str, known: Container[str]) -> str:
 def called_here(word: str, known: Collection[str]) -> str:
     """What to write in place of another tool's word, as a sentence; nothing where that is no such word."""
     same = _plain(word)
-    if "mtu" in known and "kind" in known and (told := _of_a_link(word, known)):
+    if "mtu" in known and "kind" in known and (told := _numbered(same, known) or _of_a_link(word, known)):
         return told
     if name := name_here(word, known):
         row = KINDS["bridge"].attrs.get(name)
@@ -150,6 +152,11 @@ def _in_an_entry(same: str, known: Container[str]) -> str:
 def numbered_by(word: str, known: Container[str]) -> str:
     """The key for the number that stands in place of a key; or nothing."""
     return next((name for name in ("vid", "vni", "msti") if name in known and word.isdecimal()), "")
+
+
+def _numbered(same: str, known: Container[str]) -> str:
+    kind = "" if "id" in known else _row_with(same, _NUMBERED)
+    return f"it is 'id' of a link of the kind {kind}" if kind else ""
 
 
 def _of_a_link(word: str, known: Collection[str]) -> str:

@@ -69,6 +69,9 @@ def test_every_word_leads_to_a_key_where_it_is_none_itself(name: str) -> None:
         pytest.param(
             "dummy", "nameservers", "a resolver has that from elsewhere, such as /etc/resolv.conf", id="of_a_resolver"
         ),
+        pytest.param("dummy", "vlan-id", "it is 'id' of a link of the kind vlan", id="of_a_vlan"),
+        pytest.param("bridge", "vni", "it is 'id' of a link of the kind vxlan", id="of_a_vxlan"),
+        pytest.param("vrf", "interfaces", "it is 'links' here", id="links_of_a_vrf"),
         pytest.param("dummy", "adresses", "did you mean 'addresses'?", id="misspelt_part"),
         pytest.param("dummy", "knid", "did you mean 'kind'?", id="misspelt_kind"),
     ],
