@@ -29,7 +29,9 @@ from netgroupd.service.work import Worker, in_main_loop, later, regardless, repe
 
 _TELL_MS = 200
 _AGAIN_MS = 5_000
-_LONGEST_MS = 5_000  # GLib's timers stand still while the host sleeps, and a deadline does not
+# GLib's timers stand still while the host sleeps, and a deadline does not; and who shows when it ends goes by a clock
+# that may be set.
+_LONGEST_MS = 5_000
 _KEEP_S = 60
 _Work = Callable[[Job], Answer]
 
@@ -54,6 +56,9 @@ class Audience(Protocol):
 
     def confirmed(self, generation: int) -> None:
         """The change that waited is kept."""
+
+    def still_waits(self, seconds_left: float) -> None:
+        """A change waits to be confirmed; told every few seconds, for the clock may be set meanwhile."""
 
     def wait_ended(self, sentence: str) -> None:
         """The change that waited was undone, as ``sentence`` says, or ended in another way."""
@@ -198,6 +203,8 @@ class Changes:
         except NetgroupError as error:  # whoever waits for a job must not wait for the disk
             self._try_again(error)
             return
+        if pending:
+            self._audience.still_waits(pending.seconds_left)
         self._arm(max(1, int(pending.seconds_left * 1000)) if pending else 0)
 
     def notice_wait(self) -> None:
