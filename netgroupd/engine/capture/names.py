@@ -25,7 +25,7 @@ from netgroupd.plan.compare import UNOWNED, UNSAID, kind_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.gateways import Gateways
 from netgroupd.plan.present import title
-from netgroupd.plan.readdressed import is_by_kernel
+from netgroupd.plan.readdressed import is_without_arp
 from netgroupd.plan.stranded import Stranded
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
@@ -39,7 +39,7 @@ _FROM = " from "  # in the destination of a route that is for packets from there
 
 def nameable(actual: State) -> tuple[State, list[str]]:
     """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
-    by_kernel = [obj for obj in actual.of("neighbour").values() if is_by_kernel(obj, actual)]
+    by_kernel = [obj for obj in actual.of("neighbour").values() if is_without_arp(obj, actual)]
     by_kernel += _with_addresses(actual)
     if by_kernel:
         actual = _without(actual, set(), {(obj.cls, obj.key) for obj in by_kernel})
