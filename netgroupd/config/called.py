@@ -69,6 +69,17 @@ _UNDER_A_LINK = {
     "a link": "address addresses ethtool neighbors vfs vlan_global vnis",
     "a link in 'tc'": "class classes egress filter filters ingress qdisc qdiscs",
 }
+_KINDS = {
+    "it is 'bond' here": "bonding lag lacp port_channel trunk",
+    "it is 'bridge' here": "linux_bridge ovs_bridge switch",
+    "it is 'tun' here, with mode: tap": "tap",
+    "it is 'ip6gre' here": "gre6",
+    "it is 'ip6tnl' here": "ip4ip6 ip6ip6 ipip6",
+    "it is 'sit' here": "6in4",
+    "it is 'wireguard' here": "wg",
+    "hardware is there, and has no kind": "device eth ethernet hardware infiniband nic physical wifi wireless wlan",
+    "it is there, and has no kind": "lo loopback",
+}
 _TYPES = "anycast blackhole broadcast local multicast prohibit throw unicast unreachable"
 _IN_A_VLAN = frozenset({"access", "access_vlan", "pvid", "tagged", "untagged"})
 _NUMBERED = {"vlan": "tag vid vlan_id vlanid", "vxlan": "vni vxlan_id"}
@@ -101,6 +112,7 @@ _SENTENCES = (  # the words, what is known where they say so, and what to write
     ("master self", "where", "as in where: WORD"),
     (_TYPES, "nhid", "as in {type: WORD, to: 10.0.0.0/8}"),
     ("drop pass", "action", "as in action: WORD"),
+    ("class classes", "stab", "that stands beside 'qdiscs', and names this as its 'parent'"),
     ("csum ct mirred mpls nat pedit police sample skbedit tunnel_key vlan", "action", "as in action: {WORD: {…}}"),
 )
 _BY_OTHERS = {
@@ -125,6 +137,11 @@ def name_here(word: str, known: Collection[str]) -> str:
 def behind(word: str, known: Container[str]) -> str:
     """The key whose value stands behind a word for something else, as in ``blackhole: 10.0.0.0/8``; or nothing."""
     return "to" if "nhid" in known and "to" in known and _plain(word) in _TYPES.split() else ""
+
+
+def kind_here(word: str) -> str:
+    """What to write in place of another tool's kind of link, as a sentence; nothing where that is no such word."""
+    return _row_with(_plain(word), _KINDS)
 
 
 def called_here(word: str, known: Collection[str]) -> str:
