@@ -36,6 +36,10 @@ class Problem(NamedTuple):
         hint = f"; {self.hint}" if self.hint else ""
         return f"{self.file}:{self.line}:{self.column}: {kind}{self.message}{hint}"
 
+    def repeated(self, more: int) -> "Problem":
+        """The problem, where ``more`` like it are of the same line."""
+        return self._replace(message=f"{self.message} (and {more:,} more of this line)") if more else self
+
     def pointed(self, paint: Callable[[str], str] = str) -> str:
         """The problem in its ``paint``, its line below, and a caret below that."""
         if not self.text.strip():

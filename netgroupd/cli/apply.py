@@ -46,6 +46,7 @@ def report(answer: Answer, terminal: Terminal, netns: str | None = None) -> int:
     if terminal.as_json:
         terminal.answer(answer)
         return status
+    terminal.doubts(answer)
     for warning in answer["warnings"]:
         terminal.note(f"{terminal.paint('!', 'yellow')} {warning}")
     if not (answer["generation"] or answer["took_s"]):  # what is undone before any was kept is generation 0 again

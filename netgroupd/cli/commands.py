@@ -34,7 +34,8 @@ COMMANDS = (
         "check",
         "read the configuration and say what is wrong with it",
         "Reads the files, runs the templates and checks the result. Every problem is printed with its file, line and "
-        "column; the kernel is asked for nothing but the links that there are.",
+        "column; the kernel is asked for nothing but the links that there are. Key files that are missing are only "
+        "warned of with --config, for what is checked may be meant for another host.",
         examples=(Example("check --config ./network", "Check a directory before it is installed."),),
     ),
     Command(
@@ -49,7 +50,7 @@ COMMANDS = (
         "diff",
         "show what apply would do",
         "Compares the configuration with the kernel. Equal changes of many objects are one line; with --json each "
-        "object is listed.",
+        "object is listed. What `check` warns of comes before, on the standard error.",
         examples=(
             Example("diff", "See what would change."),
             Example(
@@ -63,7 +64,8 @@ COMMANDS = (
         "apply",
         "make the kernel what the configuration says",
         "Applies all of it or nothing: when the kernel refuses a step, everything done so far is put back; only rules "
-        "that are `optional` are then left out. The plan is refused beforehand if it would cut the way to you.",
+        "that are `optional` are then left out. The plan is refused beforehand if it would cut the way to you. What "
+        "`check` warns of is told too.",
         options=(_CONFIRM, _ALLOW),
         examples=(
             Example("apply", "Apply now."),

@@ -19,5 +19,6 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.answer(answer)
     else:
+        terminal.doubts(answer)
         terminal.changes(answer["text"])
     return _DIFFERENCES if answer["differs"] else 0

@@ -9,7 +9,7 @@ from functools import partial
 
 from netgroupd.cli.log import log
 from netgroupd.engine.engine import Engine
-from netgroupd.errors import KernelError, notes_of
+from netgroupd.errors import KernelError, Problem, notes_of
 from netgroupd.service.answers import Answers, ended
 from netgroupd.service.details import Answer, Options, Progress
 
@@ -47,7 +47,8 @@ class Here(Answers):
             why = [*filter(None, (str(error), *notes_of(error)))] or [type(error).__name__]
             log(syslog.LOG_ERR, f"{kind}{self._where}: " + "\n".join(why))
             raise
-        for warning in answer.get("warnings", ()):
+        doubts = (str(Problem(**problem)) for problem in answer.get("problems", ()))
+        for warning in (*doubts, *answer.get("warnings", ())):
             log(syslog.LOG_WARNING, warning)
         log(syslog.LOG_INFO, f"{kind}{self._where}: {told(answer)}")
         return answer

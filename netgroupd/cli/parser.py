@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,17 +28,20 @@ _CALLED = {  # by those who come from other tools, and like nothing here
     "rollback": "restore revert undo",
     "show": "get info list ls",
 }
-_DRY = ("--check", "--dry-run", "--no-act", "--noop", "--syntax-check", "-n")
+_DRY = ("--check", "--dry-run", "--no-act", "--noop", "--syntax-check")
+_DRY_RUN = "-n"  # of what changes something; elsewhere it is a number
 _BEHIND = " behind the verb"  # apart from what is before it, which argparse would forget
 
 
 class Parser(argparse.ArgumentParser):
     """Ends with 64 where argparse would end with 2, which means that there are differences."""
 
+    known: Sequence[Command] = COMMANDS  # those that may be meant
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line, and what may have been meant."""
         if surplus := re.match(r"unrecognized arguments: (\S+)", message):
-            message = _surplus(surplus[1])
+            message = _surplus(surplus[1], self.known)
         message = re.sub(r"^argument (\S+): invalid \w+ value: (.*)", r"\1: expected a whole number, not \2", message)
         message = re.sub(r"^argument (\S+): (expected .*)", r"\1: \2", message)
         message = re.sub(r"^argument (\S+): ignored explicit argument .*", r"\1 takes no value", message)
@@ -58,15 +61,20 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, f"there is no {value!r}; {hint}")
 
 
-def _surplus(word: str) -> str:
+def _surplus(word: str, known: Sequence[Command]) -> str:
     if not word.startswith("-"):
         hint = f"; a configuration elsewhere is named by --config {word}" if Path(word).exists() else ""
         return f"{word!r} is a word too many{hint}"
     told = f"there is no option {word!r} here"
     if having := [command.name for command in COMMANDS if word in _options(command)]:
         return f"{told}; it is one of {', '.join(having)}"
-    if word in _DRY:
+    if word in _DRY or (word == _DRY_RUN and any("--confirm" in _options(command) for command in known)):
         return f"{told}; '{PROGRAM} diff' says what apply would do, and '{PROGRAM} check' whether the files are right"
+    by_itself = [(command, option) for command in known for option in command.options if f"--{option.name}" == word]
+    if by_itself:
+        return (
+            f"{told}; it is a word by itself: {' '.join(f'{one.name} {option.metavar}' for one, option in by_itself)}"
+        )
     options = [name for command in COMMANDS for name in _options(command)]
     near = difflib.get_close_matches(word, options, 1)
     return told + (f"; did you mean {near[0]!r}?" if near else "")
@@ -133,7 +141,7 @@ def epilog(command: Command) -> str:
     return "\n".join(lines)
 
 
-def build(known: Iterable[Command] = COMMANDS) -> argparse.ArgumentParser:
+def build(known: Sequence[Command] = COMMANDS) -> argparse.ArgumentParser:
     """The parser for the command line, with the commands ``known``."""
     summary = "\n".join(f"  {command.name:<11} {command.summary}" for command in COMMANDS)
     parser = Parser(
@@ -143,6 +151,7 @@ def build(known: Iterable[Command] = COMMANDS) -> argparse.ArgumentParser:
         usage=f"{PROGRAM} [OPTIONS] COMMAND ...",
         allow_abbrev=False,  # or a script breaks with the next option that begins as its abbreviation
     )
+    parser.known = known
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     for option in COMMON:
         _add(parser, option)
@@ -167,12 +176,31 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """Read a command line; ends the process with 64 where it is wrong."""
     # Making the parser of every command takes longer than reading the line.
     named = [command for command in COMMANDS if command.name in arguments]
-    given = vars(build(named or COMMANDS).parse_args(arguments))
+    parser = build(named or COMMANDS)
+    if unknown := _unknown_ahead(arguments):  # of which argparse would tell what is behind
+        parser.error(f"unrecognized arguments: {unknown}")
+    given = vars(parser.parse_args(arguments))
     for name in [name for name in given if name.endswith(_BEHIND)]:
         given.setdefault(name.removesuffix(_BEHIND), []).extend(given.pop(name))
     command = by_name(given["command"])
     missing = {dest(option): _nothing(option) for option in (*command.options, *COMMON)}
     return argparse.Namespace(**(missing | given))
+
+
+def _unknown_ahead(arguments: Iterable[str]) -> str:
+    """The first option before the verb that is none there."""
+    takes = {option.name: bool(option.metavar) for option in COMMON}
+    takes |= dict.fromkeys(("--help", "-h", "--version"), False)
+    words = iter(arguments)
+    for word in words:
+        name, value, _ = word.partition("=")
+        if not name.startswith("-") or name == "--":
+            break
+        if name not in takes:
+            return name
+        if takes[name] and not value:
+            next(words, None)
+    return ""
 
 
 def by_name(name: str) -> Command:

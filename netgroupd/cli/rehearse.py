@@ -30,6 +30,7 @@ from netgroupd.lab.machine import Machine
 from netgroupd.lab.ways import image_for
 from netgroupd.model.state import Object, State
 from netgroupd.plan import present
+from netgroupd.service.details import problems_answer
 
 _PACKAGE = Path(__file__).parents[2]
 _COPY, _WANTED = "/run/rehearsal/copy", "/run/rehearsal/wanted"
@@ -47,6 +48,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     memory_mib = _memory(arguments.memory or "2G")
     engine = engine_of(arguments)
     plan, actual, copy, texts = engine.diff(), engine.actual(), engine.capture(), tuple(engine.render_files())
+    if not terminal.as_json:
+        for doubt in plan.doubts:
+            terminal.problem(doubt)
     if not plan.steps:
         if terminal.as_json:
             terminal.answer({"summary": present.summary(plan), "verified": True})
@@ -66,7 +70,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         applied = _ask(machine, "apply", texts=texts)
         used = max(0, before - _available(machine))  # the guest may free more than a few links take
         left = _ask(machine, "diff")
-    report = {**applied, "memory": used, "verified": "error" not in applied and not left.get("differs", True)}
+    doubts = {} if "error" in applied else {"problems": problems_answer(plan.doubts)}  # by the files of this host
+    report = {**applied, **doubts, "memory": used, "verified": "error" not in applied and not left.get("differs", True)}
     _tell(report, terminal)
     return 0 if report["verified"] else 1
 

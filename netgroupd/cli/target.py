@@ -66,7 +66,7 @@ def _paths(arguments: Namespace) -> "Paths":
     if arguments.config:
         if "" in arguments.config:
             raise CommandLineError("--config has an empty path")
-        paths = paths._replace(config=tuple(Path(path) for path in arguments.config))
+        paths = paths._replace(config=tuple(Path(path) for path in arguments.config), installed=False)
     if os.geteuid() != 0:  # nothing was applied by this user, and root's records are not theirs to read
         # Path.home() raises where there is neither $HOME nor an entry in passwd, as in many a container, and who
         # has become another user may have the home of the one before.

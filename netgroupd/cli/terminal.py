@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from netgroupd.errors import ConfigError, NetgroupError, Problem
-from netgroupd.service.details import error_answer
+from netgroupd.service.details import Answer, error_answer
 
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90", "bold": "1"}
 _BY_SIGN = {"+": "green", "-": "red", "~": "yellow"}
@@ -126,6 +126,11 @@ class Terminal:
             problem = problem._replace(text="")
         colour = "yellow" if problem.warning else "red"
         self.note(problem.pointed(lambda text: self.paint(text, colour, self._err)))
+
+    def doubts(self, answer: Answer) -> None:
+        """Print what an answer has to say of lines of files; a daemon from before an upgrade says nothing."""
+        for problem in answer.get("problems", ()):
+            self.problem(Problem(**problem))
 
     def progress(self, done: int, total: int) -> None:
         """Draw how far it is, how fast, and how long it will take; only for people."""

@@ -69,8 +69,20 @@ _UNDER_A_LINK = {
     "a link": "address addresses ethtool neighbors vfs vlan_global vnis",
     "a link in 'tc'": "class classes egress filter filters ingress qdisc qdiscs",
 }
+_KINDS = {
+    "it is 'bond' here": "bonding lag lacp port_channel trunk",
+    "it is 'bridge' here": "linux_bridge ovs_bridge switch",
+    "it is 'tun' here, with mode: tap": "tap",
+    "it is 'ip6gre' here": "gre6",
+    "it is 'ip6tnl' here": "ip4ip6 ip6ip6 ipip6",
+    "it is 'sit' here": "6in4",
+    "it is 'wireguard' here": "wg",
+    "hardware is there, and has no kind": "device eth ethernet hardware infiniband nic physical wifi wireless wlan",
+    "it is there, and has no kind": "lo loopback",
+}
 _TYPES = "anycast blackhole broadcast local multicast prohibit throw unicast unreachable"
 _IN_A_VLAN = frozenset({"access", "access_vlan", "pvid", "tagged", "untagged"})
+_NUMBERED = {"vlan": "tag vid vlan_id vlanid", "vxlan": "vni vxlan_id"}
 _SETTINGS = {
     "ipv4.forwarding": "forwarding ip_forward ip4_forward ipv4_forwarding",
     "ipv4.proxy_arp": "proxy_arp",
@@ -100,6 +112,7 @@ _SENTENCES = (  # the words, what is known where they say so, and what to write
     ("master self", "where", "as in where: WORD"),
     (_TYPES, "nhid", "as in {type: WORD, to: 10.0.0.0/8}"),
     ("drop pass", "action", "as in action: WORD"),
+    ("class classes", "stab", "that stands beside 'qdiscs', and names this as its 'parent'"),
     ("csum ct mirred mpls nat pedit police sample skbedit tunnel_key vlan", "action", "as in action: {WORD: {…}}"),
 )
 _BY_OTHERS = {
@@ -117,7 +130,8 @@ def name_here(word: str, known: Collection[str]) -> str:
     if alike := next((name for name in known if _run_together(name) in said), ""):
         return alike
     found = (name for name, words in _WORDS.items() if name in known and said & words)
-    return next((name for name in found if name != "links" or "routes" in known), "")  # not those of a VRF
+    name = next((name for name in found if name != "links" or "routes" in known), "")
+    return "links" if name == "ports" and "table" in known else name  # of a VRF, which has no ports of its own
 
 
 def behind(word: str, known: Container[str]) -> str:
@@ -125,10 +139,15 @@ def behind(word: str, known: Container[str]) -> str:
     return "to" if "nhid" in known and "to" in known and _plain(word) in _TYPES.split() else ""
 
 
+def kind_here(word: str) -> str:
+    """What to write in place of another tool's kind of link, as a sentence; nothing where that is no such word."""
+    return _row_with(_plain(word), _KINDS)
+
+
 def called_here(word: str, known: Collection[str]) -> str:
     """What to write in place of another tool's word, as a sentence; nothing where that is no such word."""
     same = _plain(word)
-    if "mtu" in known and "kind" in known and (told := _of_a_link(word, known)):
+    if "mtu" in known and "kind" in known and (told := _numbered(same, known) or _of_a_link(word, known)):
         return told
     if name := name_here(word, known):
         row = KINDS["bridge"].attrs.get(name)
@@ -150,6 +169,11 @@ def _in_an_entry(same: str, known: Container[str]) -> str:
 def numbered_by(word: str, known: Container[str]) -> str:
     """The key for the number that stands in place of a key; or nothing."""
     return next((name for name in ("vid", "vni", "msti") if name in known and word.isdecimal()), "")
+
+
+def _numbered(same: str, known: Container[str]) -> str:
+    kind = "" if "id" in known else _row_with(same, _NUMBERED)
+    return f"it is 'id' of a link of the kind {kind}" if kind else ""
 
 
 def _of_a_link(word: str, known: Collection[str]) -> str:

@@ -103,4 +103,6 @@ def _grouped(name: str, attrs: dict[str, Value], links: Links, groups: Mapping[s
         hint = links.report.nearest(wanted, groups) or "describe it under `groups`"
         if wanted.isdigit():  # which names none, so none can be meant
             hint = "a number goes from 0 to 4294967295"
+        elif attrs.get("kind") == "vxlan" and (":" in wanted or wanted.count(".") == 3):
+            hint = "the multicast group that it sends to is its 'remote'"
         links.report.missing(links.place(name, "group"), f"there is no group {wanted!r}", hint)

@@ -120,7 +120,7 @@ class Report:
             kind = (problem.file, problem.line, problem.column, _INSTANCE.sub("", problem.message), problem.warning)
             counts[kind] += 1
             shown.setdefault(kind, problem)
-        told = [_counted(problem, counts[kind] - 1) for kind, problem in islice(shown.items(), MOST_SHOWN)]
+        told = [problem.repeated(counts[kind] - 1) for kind, problem in islice(shown.items(), MOST_SHOWN)]
         if more := len(shown) - len(told) + max(0, len(findings) - MOST_LOCATED):
             last = findings[min(len(findings), MOST_LOCATED) - 1]
             told.append(self._problem(last._replace(message=f"and {more} problems more", hint="")))
@@ -135,10 +135,6 @@ class Report:
         document, line, column = unpack(at)
         rendered = self.rendered[document]
         return rendered.lines.locate(line, column, rendered.text, self._lines)
-
-
-def _counted(problem: Problem, more: int) -> Problem:
-    return problem._replace(message=f"{problem.message} (and {more:,} more of this line)") if more else problem
 
 
 def _short(message: str) -> str:

@@ -25,6 +25,7 @@ _LOOKALIKES = (".yml", ".mak", ".json")
 
 
 # The daemon may do no more than what the rights say; root, who checks, may.
+_NOT_THERE = "there is no such file or directory"
 _CLOSED = "cannot be read: its owner has no right to"
 _EXCHANGED = "its files could be exchanged; give it to root and take the right to write from others"
 _SETTLED_S = 0.03  # without a change, until a file is whole
@@ -129,11 +130,13 @@ def _entries(place: Path, trust: Trust) -> list[str]:
         status = place.stat()
         objection = trust.objection(status)
     except NotADirectoryError:
-        return []
+        if os.path.exists(place):  # noqa: PTH110 - as above
+            return []
+        raise _refuse(place, _NOT_THERE) from None
     except FileNotFoundError:
         if place in DIRECTORIES:
             return []
-        raise _refuse(place, "there is no such file or directory") from None
+        raise _refuse(place, _NOT_THERE) from None
     except OSError as error:
         raise _refuse(place, f"cannot be read: {error.strerror}") from error
     if status.st_mode & _LISTED != _LISTED:

@@ -71,9 +71,14 @@ def lines_added(desired: Desired) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        texts, lines = {source.path: source.text for source in _read_for(desired)}, Lines()
-        error.problems = tuple(_with_line(problem, texts.get(problem.file, ""), lines) for problem in error.problems)
+        error.problems = with_lines(error.problems, desired)
         raise
+
+
+def with_lines(problems: Iterable[Problem], desired: Desired) -> tuple[Problem, ...]:
+    """The same, each with its line."""
+    texts, lines = {source.path: source.text for source in _read_for(desired)}, Lines()
+    return tuple(_with_line(problem, texts.get(problem.file, ""), lines) for problem in problems)
 
 
 def _read_for(desired: Desired) -> Iterator[Source]:
@@ -101,14 +106,12 @@ def refuse_nothing(places: Iterable[Path], problems: Iterable[Problem]) -> NoRet
     raise ConfigError([*problems, Problem(where, 1, 1, "there is no configuration", hint)])
 
 
-def passed_over(desired: Desired, places: Iterable[Path]) -> tuple[Problem, ...]:
-    """Warnings for who has put a file under another name, or looks at another directory."""
-    read = {source.path for source in _read_for(desired)}
-    told = tuple(problem for problem in desired.problems if problem.file not in read)
-    if read:
-        return told
+def doubts(desired: Desired, places: Iterable[Path], of_host: Iterable[Problem] = ()) -> tuple[Problem, ...]:
+    """What is legal and doubtful, also to who knows the host, and that there is no file for who looks elsewhere."""
+    if desired.rendered:
+        return *desired.problems, *with_lines(of_host, desired)
     hint = "only names in .mako and .yaml are read"
-    return *told, Problem(", ".join(map(str, places)), 1, 1, "there is no file here", hint, warning=True)
+    return *desired.problems, Problem(", ".join(map(str, places)), 1, 1, "there is no file here", hint, warning=True)
 
 
 def files_of(desired: Desired) -> Files:

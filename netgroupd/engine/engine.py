@@ -23,6 +23,7 @@ from netgroupd.engine.kept.routes_beside import placed
 from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.kept.taken_over import without_refused, without_theirs
 from netgroupd.engine.kept.theirs import settings_of_others
+from netgroupd.engine.key_files import without_keys
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look
 from netgroupd.engine.paths import SYSTEM, Paths
@@ -37,7 +38,7 @@ from netgroupd.engine.report import Generation, Pending, Result
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
 from netgroupd.engine.undescribed import refuse_vain
-from netgroupd.errors import KernelError, UsageError, VerifyError
+from netgroupd.errors import KernelError, Problem, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.netlink.thread_turns import prompt_turns
 from netgroupd.model.state import Key, State
@@ -61,6 +62,7 @@ class _Request(NamedTuple):
     refused: tuple[Key, ...] = ()  # rules that are left out already
     result: str = APPLIED
     warnings: tuple[str, ...] = ()  # of what was found before
+    doubts: tuple[Problem, ...] = ()  # of the files, where they are what is asked for
     back_to: int | None = None  # the generation that is gone back to, and behind which nothing counts any more
     in_part: bool = False  # whether some of it is better than nothing
     goal: State | None = None  # of one that goes back: what to reach beside what is kept
@@ -111,7 +113,9 @@ class Engine(Questions):
         with self._changing(wait=in_part) as warnings, self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
-            request = _Request(plan, confirm_s, allow, progress, warnings=warnings, in_part=in_part)
+            keyless = () if in_part else without_keys(desired.state)
+            doubts = configuration.doubts(desired, self.paths.config, keyless)
+            request = _Request(plan, confirm_s, allow, progress, warnings=warnings, doubts=doubts, in_part=in_part)
             with doubts_added(desired.problems), configuration.lines_added(desired):
                 return self._change(kernel, desired, mine, links, request)
 
@@ -129,8 +133,8 @@ class Engine(Questions):
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
         if not (request.in_part or request.repairs):  # which may be told of a part alone
-            refuse_vain(kernel, felt(plan), goal, actual)
-        plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
+            refuse_vain(kernel, felt(plan), goal, actual, request.doubts)
+        plan = plan._replace(warnings=(*request.warnings, *plan.warnings), doubts=request.doubts)
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         applied, again = self._in_effect_again(desired)

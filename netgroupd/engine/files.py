@@ -13,14 +13,15 @@ from netgroupd.config import Desired
 from netgroupd.config.known import Known
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import configuration
+from netgroupd.engine.key_files import without_keys
 from netgroupd.engine.observe import Connection, Links, Mine, look, look_at_links, rows_for
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.record.generations import Generations
 from netgroupd.engine.record.journal import Journal
 from netgroupd.engine.record.rejected import asked_for_still, told
 from netgroupd.engine.report import Generation, Line
-from netgroupd.engine.undescribed import undescribed
-from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
+from netgroupd.engine.undescribed import refuse_wrong, undescribed
+from netgroupd.errors import JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.links.seen import Seen
 from netgroupd.model.collector import uncollected
@@ -96,12 +97,15 @@ class Files:
         """
         with self._kernel() as kernel:
             desired = self._read(kernel, self._mine())[0]
-            if problems := undescribed(kernel, desired.state):
-                with configuration.lines_added(desired):
-                    raise ConfigError(problems)
-        if desired.rendered:
-            return len(desired.rendered), desired.problems
-        return 0, configuration.passed_over(desired, self.paths.config)
+            doubts = configuration.doubts(desired, self.paths.config, self._without_keys(desired))
+            with configuration.lines_added(desired):
+                refuse_wrong((*doubts, *undescribed(kernel, desired.state)))
+        return len(desired.rendered), doubts
+
+    def _without_keys(self, desired: Desired) -> tuple[Problem, ...]:
+        """The key files that are none; only doubtful where files are checked that may be meant for another host."""
+        found = without_keys(desired.state)
+        return found if self.paths.installed else tuple(problem._replace(warning=True) for problem in found)
 
     def render(self) -> str:
         """The configuration as YAML, after the templates ran, each file under its name."""

@@ -247,21 +247,10 @@ def look(
         # The kernel tells keys, not files: it takes the files to see which it is.
         read = kernel.dump(Selection(links=frozenset(keys), key_files=keys))
         actual.classes["link"] = {**actual.of("link"), **read.of("link")}
-    classes = _classes(wanted, actual, mine, spoken)
-    selection = Selection(
-        classes=classes if rules is None else classes - {"filter"},
-        links=_listed(wanted, actual, mine) if classes & _LISTS else frozenset(),
-        settings=frozenset(str(key[0]) for key in wanted.of("sysctl")),
-        hooks=mine.hooks | spoken.hooks,
-        entries=wanted.of("fdb").keys(),
-        bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
-        ethtool={key: frozenset(obj.attrs) for key, obj in wanted.of("ethtool").items()},
-        tokens=frozenset(str(key[0]) for key in wanted.of("token")),
-        rules=wanted.of("filter"),
-        handles=not briefly,
-        cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
-        vlans_apart=vlans_apart or spoken.vlans_apart or ("bridge_vlan" in classes and mine.vlans_apart),
-    )
+    selection = _besides_links(wanted, actual, mine, spoken)
+    if rules is not None:
+        selection = selection._replace(classes=selection.classes - {"filter"})
+    selection = selection._replace(handles=not briefly, vlans_apart=vlans_apart or selection.vlans_apart)
     actual.classes.update(kernel.dump(selection).classes)
     if rules is not None:
         actual.classes["filter"] = {**rules}
@@ -273,6 +262,24 @@ def look(
     _narrow(actual, wanted)
     actual.groups = wanted.groups
     return actual
+
+
+def _besides_links(wanted: State, actual: State, mine: Mine, spoken: Spoken) -> Selection:
+    """What to look at when the links have been looked at."""
+    classes = _classes(wanted, actual, mine, spoken)
+    return Selection(
+        classes=classes,
+        links=_listed(wanted, actual, mine) if classes & _LISTS else frozenset(),
+        settings=frozenset(str(key[0]) for key in wanted.of("sysctl")),
+        hooks=mine.hooks | spoken.hooks,
+        entries=wanted.of("fdb").keys(),
+        bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
+        ethtool={key: frozenset(obj.attrs) for key, obj in wanted.of("ethtool").items()},
+        tokens=frozenset(str(key[0]) for key in wanted.of("token")),
+        rules=wanted.of("filter"),
+        cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
+        vlans_apart=spoken.vlans_apart or ("bridge_vlan" in classes and mine.vlans_apart),
+    )
 
 
 def _classes(wanted: State, actual: State, mine: Mine, spoken: Spoken) -> frozenset[str]:

@@ -13,11 +13,15 @@ _SPACES = "netns"
 
 
 class Paths(NamedTuple):
-    """Directories and files; everything that is kept for a network namespace is below ``state``."""
+    """Directories and files; everything that is kept for a network namespace is below ``state``.
+
+    Not ``installed`` is what may be meant for another host.
+    """
 
     config: tuple[Path, ...] = DIRECTORIES
     state: Path = Path("/var/lib/netgroup")
     group_names: Path = Path("/etc/iproute2/group")
+    installed: bool = True
 
     def of(self, netns: str | None) -> "Paths":
         """The paths of one network namespace: what was applied there is kept apart, and once however it is named."""

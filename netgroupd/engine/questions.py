@@ -10,6 +10,7 @@ from netgroupd.config import Desired
 from netgroupd.engine import configuration
 from netgroupd.engine.guard.cuts import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.guard.detour import Detours
+from netgroupd.engine.key_files import without_keys
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Mine, look, without_others
 from netgroupd.engine.record.generations import Content
@@ -74,14 +75,13 @@ class Questions(Unfinished):
         with self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
+            doubts = configuration.doubts(desired, self.paths.config, without_keys(desired.state))
             with configuration.lines_added(desired):
                 refuse_missing(desired.state)
                 plan, actual = plan_now(kernel, desired.state, mine, links)
-                refuse_vain(kernel, plan, desired.state, actual)
+                refuse_vain(kernel, plan, desired.state, actual, doubts)
             plan = self._with_cuts(kernel, plan, desired, actual) if plan.steps else plan
-            over = configuration.passed_over(desired, self.paths.config)
-            told = (f"{one.file}: {one.message}; {one.hint}" for one in over)
-            return plan._replace(warnings=(*told, *plan.warnings))
+            return plan._replace(doubts=doubts)
 
     def _with_cuts(self, kernel: Connection, plan: Plan, desired: Desired, actual: State) -> Plan:
         """The plan, with a warning of each cut that apply would refuse."""

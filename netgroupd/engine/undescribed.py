@@ -5,6 +5,7 @@ And what else only a look at the host tells to be in vain.
 """
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.settings import unknown_settings
@@ -17,15 +18,24 @@ from netgroupd.plan.step import Plan
 from netgroupd.plan.unfit import unfit
 
 
-def refuse_vain(kernel: Connection, plan: Plan, wanted: State, actual: State) -> None:
+def refuse_vain(kernel: Connection, plan: Plan, wanted: State, actual: State, found: tuple[Problem, ...] = ()) -> None:
     """Let pass what leads only by nexthops that there are, or will be, asks for settings that there are, and fits.
 
     Raises:
-        ConfigError: The rest, each where it is written.
+        ConfigError: The rest, each where it is written, with what was ``found`` before.
     """
-    problems = (*undescribed(kernel, wanted), *unknown_settings(kernel, wanted, actual), *unfit(plan, wanted, actual))
-    if problems:
-        raise ConfigError(problems)
+    in_vain = *unknown_settings(kernel, wanted, actual), *unfit(plan, wanted, actual)
+    refuse_wrong((*found, *undescribed(kernel, wanted), *in_vain))
+
+
+def refuse_wrong(problems: tuple[Problem, ...]) -> None:
+    """Let pass what is only doubtful.
+
+    Raises:
+        ConfigError: Something is worse; it says all of it, what is doubtful last.
+    """
+    if any(not problem.warning for problem in problems):
+        raise ConfigError(sorted(problems, key=attrgetter("warning")))
 
 
 def undescribed(kernel: Connection, wanted: State) -> tuple[Problem, ...]:

@@ -55,38 +55,24 @@ def theirs(context: Context, names: Iterable[str], going: Going) -> Theirs:
 
     Of several ways a route of IPv4 has all or none when one of its links is gone; IPv6 takes each out for itself.
     """
-    along, deleted = going.along, going.deleted
-    links: dict[int, str] = {}
-    for name in sorted(names):
-        with suppress(UnknownLinkError):  # it is in another namespace, or has gone
-            links[context.names.index(name)] = name
+    links = _by_index(context, names)
     filters = (*links,) if len(links) <= _FEW else (0,)
-    there = frozenset(links.values())
     back: list[Object] = []
     watched: Counter[tuple[str, int, str]] = Counter()
-    members: set[Value] = {*going.ids, *deleted}
-    for obj in _objects(context, filters, along) if links else ():
-        on, protocol = hangs_on(obj), obj.attrs[UNOWNED]
-        assert isinstance(protocol, int)
-        if not on or not there.issuperset(on) or not _goes(obj, along):
-            continue
+    members: set[Value] = {*going.ids, *going.deleted}
+    for obj in _on_links(context, frozenset(links.values()), filters, going.along):
         if obj.cls == "nexthop":
             members.add(obj.key[0])
-        if obj.cls == "address" or (protocol in BY_OPERATORS and UNSAID not in obj.attrs):
+        if obj.cls == "address" or _is_given_back(obj):
             back.append(obj)
         else:
-            watched[obj.cls, protocol, on[0]] += 1
+            watched[obj.cls, _protocol(obj), hangs_on(obj)[0]] += 1
     groups = (*_groups(context, members),) if members else ()
-    inside = nexthops.members(context) if members else {}
-    lost = members.union(group for group in inside if inside[group] <= members) - deleted
-    lost -= {group for group in inside if inside[group] <= deleted}
-    back += (group for group in groups if group.attrs[UNOWNED] in BY_OPERATORS and UNSAID not in group.attrs)
+    back += filter(_is_given_back, groups)
     losing = {index: name for index, name in links.items() if name in going.gone}
+    lost = _without_ways(context, members, going.deleted)
     ways = _Ways(links, lost, frozenset(map(ip_bytes, going.sources)), losing.keys())
-    may_lose = lost if along is Along.CARRIER else links  # with a carrier go only those by nexthops
-    for found in _routes(context, ways, filters, _FAMILIES_OF.get(along, _FAMILIES)) if may_lose else ():
-        if found.by_nexthop if along in OF_IP else along is Along.CARRIER and not found.by_nexthop:
-            continue
+    for found in _routes(context, ways, filters, going.along):
         route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
         if route and UNSAID not in route.attrs:
             back.append(route)
@@ -95,6 +81,40 @@ def theirs(context: Context, names: Iterable[str], going: Going) -> Theirs:
     if losing:
         watched.update(attached(context, losing))
     return Theirs(tuple(back), watched, groups)
+
+
+def _by_index(context: Context, names: Iterable[str]) -> dict[int, str]:
+    links: dict[int, str] = {}
+    for name in sorted(names):
+        with suppress(UnknownLinkError):  # it is in another namespace, or has gone
+            links[context.names.index(name)] = name
+    return links
+
+
+def _on_links(context: Context, names: frozenset[str], filters: tuple[int, ...], along: Along) -> Iterator[Object]:
+    """What is on the links of these names alone, and goes ``along`` with them."""
+    for obj in _objects(context, filters, along) if names else ():
+        on = hangs_on(obj)
+        if on and names.issuperset(on) and _goes(obj, along):
+            yield obj
+
+
+def _protocol(obj: Object) -> int:
+    protocol = obj.attrs[UNOWNED]
+    assert isinstance(protocol, int)
+    return protocol
+
+
+def _is_given_back(obj: Object) -> bool:
+    """Whether nobody watches over it, and all of it can be said."""
+    return obj.attrs[UNOWNED] in BY_OPERATORS and UNSAID not in obj.attrs
+
+
+def _without_ways(context: Context, members: set[Value], deleted: Set[int]) -> set[Value]:
+    """The nexthops of ``members``, and the groups of none but these, that are lost but for those that are deleted."""
+    inside = nexthops.members(context) if members else {}
+    lost = members.union(group for group in inside if inside[group] <= members) - deleted
+    return lost - {group for group in inside if inside[group] <= deleted}
 
 
 def _groups(context: Context, members: Set[Value]) -> Iterator[Object]:
@@ -130,14 +150,22 @@ def _link_may_go() -> Iterator[None]:
             raise
 
 
-def _routes(context: Context, ways: "_Ways", filters: tuple[int, ...], families: tuple[int, ...]) -> Iterator[_Found]:
-    for family in families:
+def _routes(context: Context, ways: "_Ways", filters: tuple[int, ...], along: Along) -> Iterator[_Found]:
+    """The routes that go ``along``."""
+    for family in _FAMILIES_OF.get(along, _FAMILIES) if ways.may_lose(along) else ():
         for index in filters:
             told = u32(_OIF, index) if index else b""
             asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, HEADER.pack(family, *bytes(8)), told)
             decode = partial(_route, family, ways, index)
             with _link_may_go():
-                yield from context.socket.dump(asked, decode, "dump of routes", enough=True)
+                found = context.socket.dump(asked, decode, "dump of routes", enough=True)
+                yield from (route for route in found if _route_goes(route, along))
+
+
+def _route_goes(route: _Found, along: Along) -> bool:
+    if along in OF_IP:
+        return not route.by_nexthop
+    return route.by_nexthop or along is not Along.CARRIER
 
 
 class _Ways:
@@ -149,6 +177,10 @@ class _Ways:
         self._sources = sources
         self._nexthops = nexthops
         self._asked: dict[int, int] = {}  # by which link routes by a nexthop came first, where nothing else tells
+
+    def may_lose(self, along: Along) -> bool:
+        """Whether any route can go ``along``: with a carrier go only those by nexthops."""
+        return bool(self._nexthops if along is Along.CARRIER else self._links)
 
     def loses(self, family: int, found: Mapping[int, memoryview], index: int) -> int | None:
         """The link that a route goes with, 0 if the kernel does not say; None if it stays, or came by another link."""

@@ -13,14 +13,15 @@ from typing import TypeAlias
 
 from netgroupd.model.address import plain_address
 from netgroupd.model.kinds.macvlan import IPVLANS
-from netgroupd.model.state import Key, Object
-from netgroupd.model.value import Value
+from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.absent import networks_of
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import stripped
 from netgroupd.plan.step import Op, Step
 
 Subnet: TypeAlias = tuple[object, ...]
+_OF_LINKS_ALONE = bytes.fromhex("fe80") + bytes(10)  # what such an address has before that
 _USUAL = "global"  # what an address is where no scope is said
 _WHY = "another one of its subnet belongs before it"
 
@@ -28,6 +29,13 @@ _WHY = "another one of its subnet belongs before it"
 def subnet_of(address: Key) -> Subnet:
     """The link of an address, and the network that is there by it."""
     return address[0], *networks_of([address])
+
+
+def is_of_tunnel(address: Object, actual: State) -> bool:
+    """Whether an IPv6 address is what a tunnel has of its IPv4 ``local``; the kernel does not tell so itself."""
+    link = actual.link(address.name)
+    local = str(link.attrs.get("local") or "") if link and UNOWNED in address.attrs else ""
+    return "." in local and plain_address(address.key) == ip_text(_OF_LINKS_ALONE + ip_bytes(local))
 
 
 def stays_joined(address: Object) -> bool:

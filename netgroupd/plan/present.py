@@ -8,7 +8,7 @@ is said in the last line.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import compress
 from operator import is_not
 
@@ -16,7 +16,7 @@ from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.route import MAIN_TABLE
-from netgroupd.model.state import NOTHING, Attrs, Object, called, records
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, called, records
 from netgroupd.model.sysctl import is_secret
 from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
@@ -72,37 +72,69 @@ def noun(obj: Object) -> str:
 
 def title(obj: Object) -> tuple[str, ...]:
     """The name of an object and what else its key says."""
-    key = obj.key
-    if obj.cls == "route":
-        family, table, destination, tos, metric = key
-        # The table is part of the name: very many have a default route each.
-        name = f"{destination} table {table}" if table != MAIN_TABLE else str(destination)
-        usual = 1024 if family == "inet6" else 0
-        return (name, *([f"tos {tos}"] if tos else ()), *([f"metric {metric}"] if metric != usual else ()))
-    if obj.cls == "rule":
-        family, pref, selectors = key
-        assert isinstance(selectors, tuple)
-        return (str(pref), str(family), *(_pair(*pair) for pair in selectors if isinstance(pair, tuple)))
-    if obj.cls == "filter":
-        where, parent, chain, pref, match = key
-        assert isinstance(match, tuple)
-        hook = f"{where} {parent}" if parent else where
-        place = f"{hook} chain {chain} pref {pref}" if chain else f"{hook} pref {pref}"
-        # All of it is the name: it is what tells one rule of a range from the next.
-        return (" ".join([place, *[_pair(*pair) for pair in match if isinstance(pair, tuple)]]),)
-    if obj.cls == "neighbour":
-        link, address, proxy = key
-        return (str(link), str(address), *(("proxy",) if proxy else ()))
-    if obj.cls == "fdb":
-        key = tuple(f"{name} {field}".lstrip() for name, field in zip(_OF_FDB, key, strict=False) if field)
-    if obj.cls == "mdb":
-        link, port, group, vid, src = key
-        key = (f"{link} {port} {group}", f"vid {vid}" if vid else None, f"src {src}" if src else None)
+    if named := _TITLES.get(obj.cls):
+        return named(obj.key)
     if obj.cls in _NUMBERED:
         # The name is both: all ports of a bridge are in thousands of VLANs.
-        return (" ".join(filter(None, (str(key[0]), _NUMBERED[obj.cls], str(key[1])))),)
-    told = tuple(str(field) for field in key if field is not None and field is not False)
-    return (" ".join(told),) if obj.cls == "action" else told
+        return (" ".join(filter(None, (str(obj.key[0]), _NUMBERED[obj.cls], str(obj.key[1])))),)
+    return _fields(obj.key)
+
+
+def _fields(key: Key) -> tuple[str, ...]:
+    return tuple(str(field) for field in key if field is not None and field is not False)
+
+
+def _route(key: Key) -> tuple[str, ...]:
+    family, table, destination, tos, metric = key
+    # The table is part of the name: very many have a default route each.
+    name = f"{destination} table {table}" if table != MAIN_TABLE else str(destination)
+    usual = 1024 if family == "inet6" else 0
+    return (name, *([f"tos {tos}"] if tos else ()), *([f"metric {metric}"] if metric != usual else ()))
+
+
+def _rule(key: Key) -> tuple[str, ...]:
+    family, pref, selectors = key
+    assert isinstance(selectors, tuple)
+    return (str(pref), str(family), *(_pair(*pair) for pair in selectors if isinstance(pair, tuple)))
+
+
+def _filter(key: Key) -> tuple[str, ...]:
+    where, parent, chain, pref, match = key
+    assert isinstance(match, tuple)
+    hook = f"{where} {parent}" if parent else where
+    place = f"{hook} chain {chain} pref {pref}" if chain else f"{hook} pref {pref}"
+    # All of it is the name: it is what tells one rule of a range from the next.
+    return (" ".join([place, *[_pair(*pair) for pair in match if isinstance(pair, tuple)]]),)
+
+
+def _neighbour(key: Key) -> tuple[str, ...]:
+    link, address, proxy = key
+    return (str(link), str(address), *(("proxy",) if proxy else ()))
+
+
+def _fdb(key: Key) -> tuple[str, ...]:
+    return tuple(f"{name} {field}".lstrip() for name, field in zip(_OF_FDB, key, strict=False) if field)
+
+
+def _mdb(key: Key) -> tuple[str, ...]:
+    link, port, group, vid, src = key
+    return (f"{link} {port} {group}", *([f"vid {vid}"] if vid else ()), *([f"src {src}"] if src else ()))
+
+
+def _action(key: Key) -> tuple[str, ...]:
+    return (" ".join(_fields(key)),)
+
+
+_TITLES: Mapping[str, Callable[[Key], tuple[str, ...]]] = {
+    "route": _route,
+    "rule": _rule,
+    "filter": _filter,
+    "neighbour": _neighbour,
+    "fdb": _fdb,
+    "mdb": _mdb,
+    "action": _action,
+}
+"""The names of objects whose keys say more than a name and a number."""
 
 
 def _pair(name: Value, value: Value) -> str:

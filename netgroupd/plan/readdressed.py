@@ -4,9 +4,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State
-from netgroupd.model.value import ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.reach import closure
@@ -15,7 +13,6 @@ from netgroupd.plan.without_mac import is_by_a_port
 
 _BORROW_OF_PORTS = TEAMING | {"bridge"}
 _FLUSHING = frozenset({"mac", "arp"})
-_OF_LINKS_ALONE = bytes.fromhex("fe80") + bytes(10)
 _LEAVING = frozenset({"master", "netns"})
 # They have the MAC of the link below them unless they were given another one.
 _HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
@@ -80,19 +77,9 @@ def _followed(found: set[str], actual: State) -> frozenset[str]:
     return closure(found, beside)
 
 
-def is_by_kernel(obj: Object, actual: State) -> bool:
-    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link.
-
-    Or an address is one that a tunnel has of that which it sends from, and of which the kernel does not say that.
-    """
-    link = actual.link(obj.name)
-    if link is None or UNOWNED not in obj.attrs:
+def is_without_arp(neighbour: Object, actual: State) -> bool:
+    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link."""
+    link = actual.link(neighbour.name)
+    if link is None or UNOWNED not in neighbour.attrs:
         return False
-    if obj.cls == "address":
-        local = str(link.attrs.get("local") or "")
-        return "." in local and plain_address(obj.key) == ip_text(_OF_LINKS_ALONE + ip_bytes(local))
-    return (
-        obj.cls == "neighbour"
-        and obj.attrs.get("state") == "noarp"
-        and obj.attrs.get("lladdr") == link.attrs.get("mac")
-    )
+    return neighbour.attrs.get("state") == "noarp" and neighbour.attrs.get("lladdr") == link.attrs.get("mac")

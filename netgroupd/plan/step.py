@@ -14,6 +14,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from netgroupd.errors import Problem
 from netgroupd.model.state import NOTHING, Attrs, Object
 
 WHOLE = 0xFFFFFFFF
@@ -107,7 +108,7 @@ def classes_ahead(steps: Sequence[AnyStep]) -> Set[str]:
 
 
 class Plan(NamedTuple):
-    """Steps in the order they must run; ``warnings`` are sentences for the operator.
+    """Steps in the order they must run; ``warnings`` are sentences for the operator, ``doubts`` are of lines of files.
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
     others have on them, and of those that leave their bridge (``moved``) what they have there; of this ``others`` is
@@ -132,3 +133,4 @@ class Plan(NamedTuple):
     watched: tuple[str, ...] = ()
     absent: frozenset[str] = frozenset()
     felt: tuple[Step, ...] | None = None
+    doubts: tuple[Problem, ...] = ()

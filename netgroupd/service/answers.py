@@ -6,6 +6,7 @@ command both answer through this module, and so say the same.
 """
 
 import json
+from collections.abc import Iterable
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.refusals import SHOWN, by_line
@@ -13,7 +14,7 @@ from netgroupd.engine.report import Result
 from netgroupd.errors import UsageError
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
-from netgroupd.service.details import Answer, Options, Progress, checked
+from netgroupd.service.details import BY_LINE, Answer, Options, Progress, checked, problems_answer
 from netgroupd.service.file_answers import FileAnswers
 
 FORMATS = ("json", "text")
@@ -24,6 +25,7 @@ def plan_answer(plan: Plan, form: str) -> Answer:
     text = present.text(plan) if form == "text" else ""
     summary = text.rpartition("\n")[2] if text else present.summary(plan)
     answer: Answer = {"differs": bool(plan.steps), "summary": summary, "warnings": list(plan.warnings)}
+    answer["problems"] = problems_answer(plan.doubts)
     return answer | ({"text": text} if text else {"steps": present.as_json(plan)})
 
 
@@ -38,6 +40,7 @@ def result_answer(result: Result) -> Answer:
         "generation": result.generation,
         "summary": present.summary(result.plan),
         "warnings": [*result.plan.warnings, *told],
+        "problems": problems_answer(result.plan.doubts),
         "refused": len(result.refused),
         "took_s": round(result.took_s, 3),
         "pending": pending,
@@ -128,5 +131,12 @@ def form_of(options: Options) -> str:
 
 
 def encode(answer: Answer | str) -> str:
-    """An answer as text for the bus."""
-    return answer if isinstance(answer, str) else json.dumps(answer, separators=(",", ":"))
+    """An answer as text for the bus, without the lines of files: they may hold keys, and anybody may ask."""
+    if isinstance(answer, str):
+        return answer
+    told = {name: _without_lines(value) if name in BY_LINE else value for name, value in answer.items()}
+    return json.dumps(told, separators=(",", ":"))
+
+
+def _without_lines(told: Iterable[Answer | str]) -> list[Answer | str]:
+    return [one if isinstance(one, str) else one | {"text": ""} for one in told]

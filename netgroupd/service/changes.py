@@ -18,18 +18,20 @@ from netgroupd.engine.boot import configure
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import BusyError, NetgroupError
+from netgroupd.errors import BusyError, NetgroupError, Problem
 from netgroupd.service.answers import Answers, encode, ended, result_answer
 from netgroupd.service.details import Answer, Options
 from netgroupd.service.job import Job
-from netgroupd.service.journal import LOG, fields, log_error
+from netgroupd.service.journal import LOG, fields, log_error, log_problem
 from netgroupd.service.later import Later
 from netgroupd.service.notify import long_silence
 from netgroupd.service.work import Worker, in_main_loop, later, regardless, repeat
 
 _TELL_MS = 200
 _AGAIN_MS = 5_000
-_LONGEST_MS = 5_000  # GLib's timers stand still while the host sleeps, and a deadline does not
+# GLib's timers stand still while the host sleeps, and a deadline does not; and who shows when it ends goes by a clock
+# that may be set.
+_LONGEST_MS = 5_000
 _KEEP_S = 60
 _Work = Callable[[Job], Answer]
 
@@ -54,6 +56,9 @@ class Audience(Protocol):
 
     def confirmed(self, generation: int) -> None:
         """The change that waited is kept."""
+
+    def still_waits(self, seconds_left: float) -> None:
+        """A change waits to be confirmed; told every few seconds, for the clock may be set meanwhile."""
 
     def wait_ended(self, sentence: str) -> None:
         """The change that waited was undone, as ``sentence`` says, or ended in another way."""
@@ -198,6 +203,8 @@ class Changes:
         except NetgroupError as error:  # whoever waits for a job must not wait for the disk
             self._try_again(error)
             return
+        if pending:
+            self._audience.still_waits(pending.seconds_left)
         self._arm(max(1, int(pending.seconds_left * 1000)) if pending else 0)
 
     def notice_wait(self) -> None:
@@ -259,6 +266,8 @@ class Changes:
         def done(answer: Answer) -> None:
             if job.trouble is not None:
                 log_error(job.trouble, job=job.number)
+            for problem in answer["problems"]:
+                log_problem(Problem(**problem), job=job.number)
             for warning in answer["warnings"]:
                 LOG.warning("%s", warning, extra=fields(job=job.number))
             LOG.info("%s: %s", job.Kind, ended(answer), extra=fields(job=job.number, generation=answer["generation"]))

@@ -18,7 +18,7 @@ from gi.repository import Gio, GLib
 
 from netgroupd.errors import ConfigError, KernelError, NetgroupError, Problem, Refusal
 from netgroupd.service.call import NAME, call, own_loop
-from netgroupd.service.details import Answer, Options, Progress, checked
+from netgroupd.service.details import BY_LINE, Answer, Options, Progress, checked
 from netgroupd.service.interface import JOB, MANAGER, ROOT
 
 _QUICK_MS = 30_000
@@ -90,6 +90,15 @@ def _line(file: Path, number: int) -> str:
     except OSError:
         return ""
     return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def _with_lines(answer: Answer) -> Answer:
+    """The answer as it would be here, with the lines of files that the daemon does not show to everybody."""
+    for name in BY_LINE:
+        for told in answer.get(name, ()):
+            if isinstance(told, dict):
+                told["text"] = _line(Path(told["file"]), told["line"])
+    return answer
 
 
 def running() -> bool:
@@ -261,8 +270,7 @@ class Remote:
             raise _told(error) from None
 
     def _open(self, method: str, options: Options) -> Answer:
-        answer: Answer = json.loads(self._read(method, options))
-        return answer
+        return _with_lines(json.loads(self._read(method, options)))
 
     def _read(self, method: str, options: Options) -> str:
         arguments = GLib.Variant("(sa{sv})", (method, _variants(options)))
@@ -302,8 +310,7 @@ class Remote:
             outcome = call(loop, self._connection, path, interface, method)[0]
         except GLib.Error as error:
             raise _told(error) from None
-        answer: Answer = json.loads(outcome.unpack()[0])
-        return answer
+        return _with_lines(json.loads(outcome.unpack()[0]))
 
     def _whole(self, error: NetgroupError, job: str) -> NetgroupError:
         """The error of ``job`` as it would be here: each refusal of the kernel with its number."""

@@ -133,6 +133,14 @@ class Daemon:
         self._manager.change(Generation=generation)
         self.wait_ended("")
 
+    def still_waits(self, seconds_left: float) -> None:
+        """Show when the wait ends, as the clock tells now."""
+        self._manager.change(ConfirmBy=self._due(seconds_left))
+
+    def _due(self, seconds_left: float) -> int:
+        by, shown = int((time.time() + seconds_left) * 1e6), self._manager.ConfirmBy
+        return shown if abs(by - shown) < _SAME_US else by
+
     def wait_ended(self, sentence: str) -> None:
         """Show that nothing waits any more."""
         if sentence:
@@ -172,9 +180,7 @@ class Daemon:
         if pending and pending.seconds_left:
             self._changes.notice_wait()
         state = "unconfirmed" if pending else "failed" if trouble else "idle"
-        by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
-        if abs(by - self._manager.ConfirmBy) < _SAME_US:
-            by = self._manager.ConfirmBy
+        by = self._due(pending.seconds_left) if pending else 0
         generation = self._in_effect()
         self._manager.change(Generation=generation, State=state, ConfirmBy=by, Trouble=sayable(trouble))
         self._metrics.set("netgroup_generation", generation)

@@ -4,14 +4,16 @@
 An error becomes everything it knows: files and lines, objects, the kernel's sentences.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from netgroupd.errors import ConfigError, KernelError, NetgroupError, UsageError
+from netgroupd.errors import ConfigError, KernelError, NetgroupError, Problem, UsageError
 
 Answer: TypeAlias = dict[str, Any]
 Options: TypeAlias = Mapping[str, Any]
 Progress: TypeAlias = Callable[[int, int], None]
+
+BY_LINE = ("problems", "warnings")  # where in an answer there may be what is said of lines of files
 
 _LONGEST_S = 86_400
 _GENERATIONS = 1 << 32
@@ -40,7 +42,12 @@ def error_answer(error: NetgroupError) -> Answer:
     """The name, the sentence, and each problem or refusal."""
     answer: Answer = {"error": error.dbus_name, "message": str(error)}
     if isinstance(error, ConfigError):
-        answer["problems"] = [problem._asdict() for problem in error.problems]
+        answer["problems"] = problems_answer(error.problems)
     if isinstance(error, KernelError):
         answer["refusals"] = [refusal._asdict() for refusal in error.refusals]
     return answer
+
+
+def problems_answer(problems: Iterable[Problem]) -> list[Answer]:
+    """What there is to say of lines of files."""
+    return [problem._asdict() for problem in problems]

@@ -2,7 +2,7 @@
 """What is answered about the files and what was applied, without loading all of the engine."""
 
 from netgroupd.engine.files import Files
-from netgroupd.service.details import Answer
+from netgroupd.service.details import Answer, problems_answer
 
 
 class FileAnswers:
@@ -14,7 +14,7 @@ class FileAnswers:
     def check(self) -> Answer:
         """Of how many files a configuration is that can be used, and its warnings."""
         files, warnings = self._files.check()
-        return {"files": files, "warnings": [warning._asdict() for warning in warnings]}
+        return {"files": files, "warnings": problems_answer(warnings)}
 
     def render(self) -> str:
         """The configuration as YAML."""

@@ -10,7 +10,7 @@ import struct
 import sys
 from pathlib import Path
 
-from netgroupd.errors import ConfigError, KernelError, NetgroupError, notes_of
+from netgroupd.errors import ConfigError, KernelError, NetgroupError, Problem, notes_of
 from netgroupd.service.notify import send_datagram
 
 LOG = logging.getLogger("netgroupd")
@@ -74,10 +74,7 @@ def log_error(error: NetgroupError, kind: str = "", **context: object) -> None:
     """
     if isinstance(error, ConfigError):
         for problem in error.problems:
-            where = {"file": problem.file, "line": problem.line}
-            LOG.log(
-                logging.WARNING if problem.warning else logging.ERROR, "%s", problem, extra=fields(**context, **where)
-            )
+            log_problem(problem, **context)
     elif isinstance(error, KernelError):
         for refusal in error.refusals:
             where = {"object": refusal.what, "errno": refusal.errno, "origin": refusal.origin}
@@ -86,6 +83,12 @@ def log_error(error: NetgroupError, kind: str = "", **context: object) -> None:
             LOG.error("%s", note, extra=fields(**context))
     else:
         LOG.error("%s%s", f"{kind}: " if kind else "", error, extra=fields(**context))
+
+
+def log_problem(problem: Problem, **context: object) -> None:
+    """One entry, with the file and line that it is about."""
+    level = logging.WARNING if problem.warning else logging.ERROR
+    LOG.log(level, "%s", problem, extra=fields(**context, file=problem.file, line=problem.line))
 
 
 def defect() -> NetgroupError:

@@ -86,6 +86,11 @@ def test_examples_can_be_parsed(command: Command) -> None:
         (["check", "network"], "'network' is a word too many"),
         (["help", "check"], "there is no 'help'; one of check, render, diff, "),
         (["diff", "--json=yes"], "--json takes no value"),
+        (["-c", "network", "check"], "there is no option '-c' here"),
+        (["--netns", "red", "--conf=network", "check"], "there is no option '--conf' here; did you mean '--config'?"),
+        (["--confirm", "60", "apply"], "there is no option '--confirm' here; it is one of apply, rollback"),
+        (["rollback", "--generation", "1"], "no option '--generation' here; it is a word by itself: rollback N"),
+        (["history", "-n", "5"], "there is no option '-n' here\n"),
         ([], "COMMAND"),
     ],
     ids=[
@@ -102,6 +107,11 @@ def test_examples_can_be_parsed(command: Command) -> None:
         "surplus",
         "help",
         "value",
+        "before_the_verb",
+        "abbreviation_before_the_verb",
+        "of_the_verb",
+        "word_by_itself",
+        "number_of_something",
         "nothing",
     ],
 )

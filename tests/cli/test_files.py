@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from netgroupd.cli.main import main
+
 TEMPLATE = """\
 links:
 % for v in range(2):
@@ -223,15 +225,30 @@ def test_check_says_that_there_is_no_file(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", want)
 
 
-def test_diff_tells_of_files_that_are_not_read(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    (tmp_path / "10.yml").write_text("links: {a: {kind: dummy}}\n")
-    passed_over = f"! {tmp_path}/10.yml: this file is not read; only names in .mako and .yaml are\n"
-    nothing = f"! {tmp_path}: there is no file here; only names in .mako and .yaml are read\n"
-    ended = on_a_fake("diff", "--config", tmp_path)
-    assert (ended.returncode, ended.stdout) == (0, f"{passed_over}{nothing}no differences\n")
-    (tmp_path / "20.yaml").write_text("links: {lo: {mtu: 65536}}\n")
-    assert on_a_fake("diff", "--config", tmp_path).stdout.startswith(passed_over)
+DOUBTFUL = """links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}
+routes:
+  - {to: 10.9.0.0/16, via: 192.0.2.1, dev: a}
+"""
+
+
+@pytest.mark.parametrize("files", [{"10.yml": ""}, {"10.yml": "", "20.yaml": DOUBTFUL}], ids=["no file", "doubtful"])
+@pytest.mark.parametrize("verb", ["diff", "apply"])
+def test_what_check_warns_of_is_told_once_and_in_the_same_words(
+    host: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str], verb: str
+) -> None:
+    for name, text in files.items():
+        (host / "config" / name).write_text(text)
+    main(["--offline", "--json", "check"])
+    told = json.loads(capsys.readouterr().out)["warnings"]
+    assert len(told) == 2
+    main(["--offline", "check"])
+    checked = capsys.readouterr().err
+    main(["--offline", "--json", verb])
+    said = capsys.readouterr()
+    assert (json.loads(said.out)["problems"], said.err) == (told, "")
+    main(["--offline", verb])
+    said = capsys.readouterr()
+    assert (said.err, "warning: " in said.out) == (checked, False)
 
 
 def test_a_fifo_is_no_network_namespace(tmp_path: Path) -> None:

@@ -69,6 +69,9 @@ def test_every_word_leads_to_a_key_where_it_is_none_itself(name: str) -> None:
         pytest.param(
             "dummy", "nameservers", "a resolver has that from elsewhere, such as /etc/resolv.conf", id="of_a_resolver"
         ),
+        pytest.param("dummy", "vlan-id", "it is 'id' of a link of the kind vlan", id="of_a_vlan"),
+        pytest.param("bridge", "vni", "it is 'id' of a link of the kind vxlan", id="of_a_vxlan"),
+        pytest.param("vrf", "interfaces", "it is 'links' here", id="links_of_a_vrf"),
         pytest.param("dummy", "adresses", "did you mean 'addresses'?", id="misspelt_part"),
         pytest.param("dummy", "knid", "did you mean 'kind'?", id="misspelt_kind"),
     ],
@@ -77,10 +80,31 @@ def test_word_of_another_tool_is_told_with_ours(kind: str, key: str, hint: str) 
     assert any(line.endswith(f"unknown key {key!r}; {hint}") for line in told(_LINK.format(kind=kind, key=key)))
 
 
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("lag", "it is 'bond' here"),
+        ("linux-bridge", "it is 'bridge' here"),
+        ("tap", "it is 'tun' here, with mode: tap"),
+        ("Ethernet", "hardware is there, and has no kind"),
+        ("dumy", "did you mean 'dummy'?"),
+    ],
+)
+def test_kind_of_another_tool_is_told_with_ours(kind: str, hint: str) -> None:
+    assert told(f"links: {{x: {{kind: {kind}}}}}\n") == [f"a.yaml:1:19: unknown kind {kind!r}; {hint}"]
+
+
+def test_multicast_group_of_a_vxlan_is_told_as_its_other_end() -> None:
+    (line,) = told("links: {x: {kind: vxlan, id: 5, group: 239.0.0.1}}\n")
+    assert line.endswith("there is no group '239.0.0.1'; the multicast group that it sends to is its 'remote'")
+
+
 def test_word_that_tc_and_ethtool_have_for_it() -> None:
     tbf = told("tc: {lo: {qdiscs: {kind: tbf, rate: 1mbit, burst: 2k, limit: 9k, latency: 5ms}}}\n")
     hint = "it is 'limit' here, in bytes: the rate times the latency, and the burst"
     assert [line for line in tbf if "latency" in line] == [f"a.yaml:1:66: unknown key 'latency'; {hint}"]
+    (classes, *_) = told("tc: {lo: {qdiscs: {kind: htb, default: 1, classes: [{classid: 1:1}]}}}\n")
+    assert classes.endswith("unknown key 'classes'; that stands beside 'qdiscs', and names this as its 'parent'")
     (modes,) = told("links: {lo: {ethtool: {speed: 1000}}}\n")
     assert modes == "a.yaml:1:24: unknown key 'speed'; that stands under 'link_modes'"
     (feature,) = told("links: {lo: {ethtool: {tso: false}}}\n")

@@ -66,6 +66,11 @@ DOUBTFUL = [
         id="address_of_two_links",
     ),
     pytest.param(
+        "links:\n  d: {kind: dummy, addresses: [10.0.0.1/24, 10.0.0.1/25]}\n",
+        "2:45: warning: 10.0.0.1 is twice on 'd', with two lengths; the other is at a.yaml:2",
+        id="address_of_one_link",
+    ),
+    pytest.param(
         "links:\n  lo: {addresses: [10.0.0.0/24]}\n",
         "2:20: warning: 10.0.0.0/24 is the network address of its network",
         id="network_address",

@@ -87,7 +87,9 @@ def test_file_that_looks_like_configuration_and_is_not_read_is_mentioned(etc: Pa
 
 def test_standard_directories_may_be_absent_and_others_not(tmp_path: Path) -> None:
     assert read_sources([Path("/usr/lib/netgroup")] if not DIRECTORIES[0].exists() else [], trust=TRUST) == ((), ())
-    assert problems_of(tmp_path / "nowhere") == [f"{tmp_path}/nowhere:1:1: there is no such file or directory"]
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "nowhere", tmp_path / "file" / "in it"):
+        assert problems_of(place) == [f"{place}:1:1: there is no such file or directory"]
 
 
 def test_a_single_file_stands_for_a_directory(etc: Path) -> None:

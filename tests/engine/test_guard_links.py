@@ -55,7 +55,10 @@ SECOND = f"{{public_key: '{TWO}', allowed_ips: [10.8.0.0/16]}}"
         ),
     ],
 )
-def test_wireguard_keeps_the_peer_that_holds_the_other_end(desk: Desk, said: str, cut: bool) -> None:
+def test_wireguard_keeps_the_peer_that_holds_the_other_end(
+    desk: Desk, said: str, cut: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netgroupd.engine.key_files.key_in", lambda _path: bytes(32))
     told = refused(desk, [WIREGUARD], Route("wg0", LOCAL, 254, 16), f"links: {{wg0: {{kind: wireguard, {said}}}}}")
     assert ("to change wireguard wg0 would cut the way of your session" in told) == cut
 

@@ -77,6 +77,7 @@ class FakeEngine(Engine):
         self.broken = False
         self.unreadable = False
         self.policy = "repair"
+        self.doubts: tuple[Problem, ...] = ()
         self.drifted = Plan()
         self.repaired: list[frozenset[str]] = []
         self.news = News()
@@ -85,7 +86,7 @@ class FakeEngine(Engine):
     def check(self) -> tuple[int, tuple[Problem, ...]]:
         if self.error:
             raise self.error
-        return 1, ()
+        return 1, self.doubts
 
     def render(self) -> str:
         return self.text
@@ -125,7 +126,7 @@ class FakeEngine(Engine):
         return self.news  # type: ignore[return-value]  # it has a fileno, which is all that is asked
 
     def diff(self) -> Plan:
-        return PLAN
+        return PLAN._replace(doubts=self.doubts)
 
     def apply(
         self,
@@ -146,7 +147,7 @@ class FakeEngine(Engine):
         self.confirm_s = confirm_s
         self.waits = Pending(self.generation, confirm_s) if confirm_s else None
         self.due = time.monotonic() + confirm_s if confirm_s else 0.0
-        return Result(PLAN, self.generation, 0.5, self.waits)
+        return Result(self.diff(), self.generation, 0.5, self.waits)
 
     def apply_again(self, *, progress: Callable[[int, int], None] | None = None) -> Result:
         self.applied_again_times += 1

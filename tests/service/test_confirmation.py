@@ -67,6 +67,18 @@ def test_deadline_that_stays_is_told_once(
     assert remote.properties()["ConfirmBy"] == shown
 
 
+def test_deadline_is_told_anew_when_the_clock_is_set(remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1e9]
+    monkeypatch.setattr(
+        "netgroupd.service.daemon.time", SimpleNamespace(time=lambda: clock[0], monotonic=time.monotonic)
+    )
+    monkeypatch.setattr(changes, "_LONGEST_MS", 10)
+    remote.apply({"confirm": 3600})
+    eventually(lambda: remote.properties()["ConfirmBy"] // 10**6 in (10**9 + 3599, 10**9 + 3600))
+    clock[0] = 2e9
+    eventually(lambda: remote.properties()["ConfirmBy"] // 10**6 in (2 * 10**9 + 3599, 2 * 10**9 + 3600))
+
+
 def test_confirmed_change_stays(remote: Remote, engine: FakeEngine) -> None:
     remote.apply({"confirm": 3600})
     engine.broken = True  # nobody can look at the kernel: the answer does not wait for that

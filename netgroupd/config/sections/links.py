@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from netgroupd.config.called import name_here, unspaced
+from netgroupd.config.called import kind_here, name_here, unspaced
 from netgroupd.config.expression import Env
 from netgroupd.config.known import Known
 from netgroupd.config.merge import Item
@@ -145,7 +145,7 @@ class Links:
         kind = self.values.constant(COMMON["kind"], entry.value)
         if kind is None or kind in KINDS:
             return None if kind is None else str(kind)
-        hint = self.report.nearest(str(kind), KINDS) or "known are " + ", ".join(sorted(KINDS))
+        hint = kind_here(str(kind)) or self.report.nearest(str(kind), KINDS) or "known are " + ", ".join(sorted(KINDS))
         self.report.error(entry.value.at, f"unknown kind {kind!r}", hint)
         return None
 

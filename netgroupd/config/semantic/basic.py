@@ -174,8 +174,10 @@ def _twice(address: str, obj: Object, other: Key, vrf: str, checked: Checked) ->
     if link == other[0] and ":" in address:
         checked.report.once(at, f"{link!r} would have {address} twice, of which the kernel takes one", hint)
     elif obj.key[2] is None and other[2] is None:  # with a peer it is how links from one host to many are numbered
-        where = f"VRF {vrf!r}" if vrf else "the same routing domain"
-        checked.report.warn(at, f"{address} is on {other[0]!r} and on {link!r}, both in {where}", hint)
+        where = f"on {other[0]!r} and on {link!r}, both in {f'VRF {vrf!r}' if vrf else 'the same routing domain'}"
+        if link == other[0]:
+            where = f"twice on {link!r}, with two lengths"
+        checked.report.warn(at, f"{address} is {where}", hint)
 
 
 def _address(address: str, text: str, obj: Object, checked: Checked) -> None:

@@ -6,8 +6,9 @@ and has several of one metric, that expire by themselves, and much that no row d
 It keeps IPv4 routes behind others for the time when those are gone.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from netgroupd.config.sections.linkname import objection
 from netgroupd.engine.capture.yaml_text import is_sayable
@@ -25,7 +26,7 @@ from netgroupd.plan.compare import UNOWNED, UNSAID, kind_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.gateways import Gateways
 from netgroupd.plan.present import title
-from netgroupd.plan.readdressed import is_by_kernel
+from netgroupd.plan.readdressed import is_without_arp
 from netgroupd.plan.stranded import Stranded
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
@@ -34,56 +35,69 @@ _BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "
 _WATCHED = ("address", "fdb", "neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
 _AGE = "ageing_time"  # of what a bridge has learnt
 _OF_CONTROL_PLANES = ("fdb", "neighbour")
+_LeftOut: TypeAlias = Mapping[str, Sequence[Object]]
+"""What is left out, by the reason."""
 _FROM = " from "  # in the destination of a route that is for packets from there
 
 
 def nameable(actual: State) -> tuple[State, list[str]]:
-    """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
-    by_kernel = [obj for obj in actual.of("neighbour").values() if is_by_kernel(obj, actual)]
+    """Leave out links that nothing can name, with all that refers to them, and what no configuration asks for."""
+    by_kernel = [obj for obj in actual.of("neighbour").values() if is_without_arp(obj, actual)]
     by_kernel += _with_addresses(actual)
     if by_kernel:
         actual = _without(actual, set(), {(obj.cls, obj.key) for obj in by_kernel})
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
-    routes = actual.of("route").values()
-    passing = [obj for obj in actual.of("address").values() if _passes(obj)]
-    unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
-    unsayable += [obj for obj in actual.of("fdb").values() if UNSAID in obj.attrs]
-    unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
-    of_routes = {
-        "no configuration has routes by where packets come from": [obj for obj in routes if _FROM in str(obj.key[2])],
-        "no configuration has several IPv6 routes of one metric, unless each has a gateway": [
-            obj for obj in routes if _are_beside(obj)
-        ],
-        "others of the same network, tos and metric come before them": [obj for obj in routes if BEHIND in obj.attrs],
-        "no configuration has routes that expire": [obj for obj in routes if EXPIRES in obj.attrs],
-    }
-    watched = [obj for cls in _WATCHED for obj in actual.of(cls).values() if _is_watched(obj)]
-    others = {
-        "somebody has taken these away from the kernel's own, which no configuration does": [
-            obj for obj in actual.of("rule").values() if MISSING in obj.attrs
-        ],
-        "somebody has given them for a time, as DHCP does": passing,
-        "they need addresses that are there for a time": [*_by_way_of(passing, actual)] if passing else [],
-        "the kernel would not make them again, for their gateway is on another link by now": [*_led_astray(actual)],
-        "the programs that have made them watch over them, as routing daemons do": [
-            *watched,
-            *_receivers(watched, actual),
-        ],
-        "these links listen to no router any more": [
-            obj for obj in actual.of("token").values() if obj.attrs["token"] != NONE and _is_deaf(obj.name, actual)
-        ],
-        "they have what no configuration can say": unsayable,
-    }
-    left_out = {(obj.cls, obj.key) for found in (*of_routes.values(), *others.values()) for obj in found}
+    routes, others = _unsayable_routes(actual), {**_of_others(actual), **_unsayable(actual)}
+    left_out = {(obj.cls, obj.key) for found in (*routes.values(), *others.values()) for obj in found}
     if not unnamed and not left_out:
         return actual, []
     comments = []
     if unnamed:
         comments.append(f"# left out with what refers to them (no file can name such links): {_listed(unnamed)}\n")
-    told = {why: {f"{obj.key[2]} table {obj.key[1]}" for obj in found} for why, found in of_routes.items()}
+    told = {why: {f"{obj.key[2]} table {obj.key[1]}" for obj in found} for why, found in routes.items()}
     told |= {why: {f"{called(obj.cls)} {' '.join(title(obj))}" for obj in found} for why, found in others.items()}
     comments += [f"# left out ({why}): {_listed(names)}\n" for why, names in told.items() if names]
     return _without(actual, unnamed, left_out), comments
+
+
+def _unsayable_routes(actual: State) -> _LeftOut:
+    routes = actual.of("route").values()
+    beside = [route for route in routes if _are_beside(route)]
+    return {
+        "no configuration has routes by where packets come from": [obj for obj in routes if _FROM in str(obj.key[2])],
+        "no configuration has several IPv6 routes of one metric, unless each has a gateway": beside,
+        "others of the same network, tos and metric come before them": [obj for obj in routes if BEHIND in obj.attrs],
+        "no configuration has routes that expire": [obj for obj in routes if EXPIRES in obj.attrs],
+    }
+
+
+def _unsayable(actual: State) -> _LeftOut:
+    """What a configuration has no words for, or would not bring about again."""
+    found = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
+    found += [obj for obj in actual.of("fdb").values() if UNSAID in obj.attrs]
+    found += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
+    tokens = [token for token in actual.of("token").values() if token.attrs["token"] != NONE]
+    return {
+        "the kernel would not make them again, for their gateway is on another link by now": [*_led_astray(actual)],
+        "these links listen to no router any more": [token for token in tokens if _is_deaf(token.name, actual)],
+        "they have what no configuration can say": found,
+    }
+
+
+def _of_others(actual: State) -> _LeftOut:
+    """What others see to: to have it twice would be in their way."""
+    missing = [rule for rule in actual.of("rule").values() if MISSING in rule.attrs]
+    passing = [address for address in actual.of("address").values() if _passes(address)]
+    watched = [obj for cls in _WATCHED for obj in actual.of(cls).values() if _is_watched(obj)]
+    return {
+        "somebody has taken these away from the kernel's own, which no configuration does": missing,
+        "somebody has given them for a time, as DHCP does": passing,
+        "they need addresses that are there for a time": [*_by_way_of(passing, actual)] if passing else [],
+        "the programs that have made them watch over them, as routing daemons do": [
+            *watched,
+            *_receivers(watched, actual),
+        ],
+    }
 
 
 def untold_ages(actual: State) -> list[str]:

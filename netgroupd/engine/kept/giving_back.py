@@ -150,20 +150,22 @@ class Return:
         back = another and kind == kind_of(was)
         alike = was if back or (not kind and _can_be_made_by_itself(was)) else have
         for name, value in was.attrs.items():
-            row = row_of(alike, name)
-            if (
-                row is None
-                or (name == "kind" and alike is have)
-                or (want and name in want.attrs)
-                or (another and not back and (was.cls != "link" or name not in COMMON))
-            ):
+            if (name == "kind" and alike is have) or (want and name in want.attrs):
                 continue
-            ended = value is None and not ends(alike, name) and (was.cls, name) != ("link", "mtu")
-            missing = row.type is LINK and value and not self._is_there(value)
-            passing = name in _LIFETIMES and value != "forever"
-            silent = value == NO_MAC and was.cls != "vf"  # no link can be told to have none
-            if not (ended or missing or passing or silent) and _is_still(name, made.attrs, have.attrs.get(name)):
+            if another and not back and (was.cls != "link" or name not in COMMON):
+                continue
+            if self._can_be(alike, name, value) and _is_still(name, made.attrs, have.attrs.get(name)):
                 yield name
+
+    def _can_be(self, alike: Object, name: str, value: Value) -> bool:
+        """Whether what is ``alike`` has such an attribute, and can be told that it is ``value``."""
+        row = row_of(alike, name)
+        if row is None or (row.type is LINK and value and not self._is_there(value)):
+            return False
+        ended = value is None and not ends(alike, name) and (alike.cls, name) != ("link", "mtu")
+        passing = name in _LIFETIMES and value != "forever"
+        silent = value == NO_MAC and alike.cls != "vf"  # no link can be told to have none
+        return not (ended or passing or silent)
 
     def _is_there(self, name: Value) -> bool:
         """Whether a link of that name is there in the end."""

@@ -8,7 +8,7 @@ keeps what it changed of objects that were there before it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.kept import anew, taken_hooks, taken_over
 from netgroupd.engine.kept.giving_back import Return, joined
@@ -47,6 +47,10 @@ _COMING_AGAIN = anew.CLASSES | {"neighbour"}
 _MTU = frozenset({"mtu"})
 
 
+_Made: TypeAlias = dict[tuple[str, Key], Attrs]
+"""What a plan says of objects that were there."""
+
+
 class Naming(NamedTuple):
     """What files ask for; and what the last ones have named, and which hooks of traffic control."""
 
@@ -78,21 +82,8 @@ class Replaced(NamedTuple):
         ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them.
         ``naming`` is what files ask for, unless the last ones have named the same.
         """
-        made: dict[tuple[str, Key], Attrs] = {}
-        doomed: list[Object] = []
         steps = touching(plan.steps, actual.of("link"))
-        for step in steps:
-            obj = step.object
-            place = obj.cls, obj.key
-            have = actual.of(obj.cls).get(obj.key)
-            if have is None or (obj.cls in _WHOLE and UNOWNED not in have.attrs):
-                continue
-            if step.op is Op.DELETE:
-                made.pop(place, None)
-                doomed += [obj] if obj.cls in _COMING_AGAIN else []
-                continue
-            said = taken_over.told(_said(step, have), have, obj, _SAID.get(obj.cls, _KIND))
-            made[place] = {**made[place], **said} if place in made else said
+        made, doomed = _said_by(steps, actual)
         gone = [_rows(obj) for obj in doomed if obj.cls == "neighbour" and obj[:2] not in made]
         if again := [obj for obj in doomed if obj.cls in anew.CLASSES and obj[:2] in made]:
             made_first = {step.object.name for step in steps if step.op is Op.CREATE and step.object.cls == "link"}
@@ -163,6 +154,25 @@ class Replaced(NamedTuple):
         return cls(objects_from(plain["was"]), objects_from(plain["made"]))
 
 
+def _said_by(steps: Iterable[Step], actual: State) -> tuple[_Made, list[Object]]:
+    """What steps say of what ``actual`` has; and what they delete that may come later, with what is said then."""
+    made: _Made = {}
+    doomed: list[Object] = []
+    for step in steps:
+        obj = step.object
+        place = obj.cls, obj.key
+        have = actual.of(obj.cls).get(obj.key)
+        if have is None or (obj.cls in _WHOLE and UNOWNED not in have.attrs):
+            continue
+        if step.op is Op.DELETE:
+            made.pop(place, None)
+            doomed += [obj] if obj.cls in _COMING_AGAIN else []
+            continue
+        said = taken_over.told(_said(step, have), have, obj, _SAID.get(obj.cls, _KIND))
+        made[place] = {**made[place], **said} if place in made else said
+    return made, doomed
+
+
 def _was_another(was: Object) -> bool:
     """Whether a change has made something of another kind in place of a link or a nexthop."""
     return "kind" in was.attrs or (was.cls == "nexthop" and "group" in was.attrs)
@@ -215,7 +225,7 @@ def _lasting(have: Object) -> Object:
     return have._replace(attrs=lasting(have.attrs)) if have.attrs.get("adaptive") else have
 
 
-def _sized_bridges(made: Mapping[tuple[str, Key], Attrs], actual: State) -> dict[Key, Object]:
+def _sized_bridges(made: _Made, actual: State) -> dict[Key, Object]:
     """The bridges that are told an MTU, without the one that their ports have lent them: that is none to be told."""
     links = actual.of("link")
     told = (links[key] for (cls, key), attrs in made.items() if cls == "link" and "mtu" in attrs)
@@ -224,7 +234,7 @@ def _sized_bridges(made: Mapping[tuple[str, Key], Attrs], actual: State) -> dict
     return {link.key: lent.without(link, _MTU) for link in bridges}
 
 
-def _made_smaller(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: State) -> Iterator[tuple[str, int]]:
+def _made_smaller(made: _Made, plan: Plan, actual: State) -> Iterator[tuple[str, int]]:
     """The links above those of which ``made`` tells that become as small, which do not grow again by themselves."""
     links = actual.of("link")
     told = ((key, attrs.get("mtu")) for (cls, key), attrs in made.items() if cls == "link")
@@ -233,7 +243,7 @@ def _made_smaller(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: Sta
     yield from made_smaller(sizes, links)
 
 
-def _opened(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: State) -> list[str]:
+def _opened(made: _Made, plan: Plan, actual: State) -> list[str]:
     """The links that become ports of what brings its ports up."""
     masters = {
         str(key[0]): attrs["master"] for (cls, key), attrs in made.items() if cls == "link" and attrs.get("master")

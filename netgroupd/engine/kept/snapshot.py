@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a plan touches, as it was before: the goal of putting it back."""
 
-from collections.abc import Iterator, Mapping, Set
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.capture.order import as_added
 from netgroupd.engine.kept import links_back
@@ -26,7 +26,7 @@ from netgroupd.plan.fate import carried_down, hangs_on, is_of_bridge, setting_of
 from netgroupd.plan.mst import without_states
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles, touching
 from netgroupd.plan.settings import BY_WIREGUARD
-from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tc.hooks import hangs_on_one_of, swept
 from netgroupd.plan.unsaid import is_beyond_files, is_foreign
 from netgroupd.plan.vf import drop_functions
@@ -48,6 +48,9 @@ _IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts
 _ASKED = ("rule", "filter")
 
 
+_Place: TypeAlias = tuple[str, Key]
+
+
 class Snapshot(NamedTuple):
     """Objects that were there, the places where there was none, and what goes with links and is of ``others``.
 
@@ -56,42 +59,19 @@ class Snapshot(NamedTuple):
     """
 
     objects: tuple[Object, ...] = ()
-    absent: tuple[tuple[str, Key], ...] = ()
+    absent: tuple[_Place, ...] = ()
     others: tuple[Object, ...] = ()
     passing: tuple[Object, ...] = ()
-    given: tuple[tuple[str, Key], ...] = ()
+    given: tuple[_Place, ...] = ()
 
     @classmethod
     def of(cls, plan: Plan, actual: State) -> "Snapshot":
         """What ``actual`` has of everything that ``plan`` touches, or that goes with what it touches."""
-        touched = dict.fromkeys([obj[:2] for step in singles(plan.steps) if (obj := step.after or step.before)])
         steps = singles(felt(plan).steps)
-        touched.update(dict.fromkeys(taken_along([step for step in steps if may_take(step, actual)], actual)))
-        touched.update(dict.fromkeys(taken_sizes(steps, actual)))
-        if (BY_WIREGUARD,) in actual.of("sysctl"):
-            touched["sysctl", (BY_WIREGUARD,)] = None
-        found: list[Object] = []
-        absent: list[tuple[str, Key]] = []
-        classes = actual.classes
-        for place in touched:
-            name, key = place
-            if name == "address" and key in actual.of(name):
-                continue  # in their own order, below
-            obj = classes[name].get(key) if name in classes else None
-            if obj is None or OF_RULES in obj.attrs:
-                absent.append(place)
-            else:
-                found.append(obj)
-        members = dict.fromkeys(str(key[0]) for name, key in touched if name == "bridge_vlan")
-        absent += (("bridge_vlan", key) for key in taken_out(members, actual))
-        # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
-        following: dict[str, frozenset[str]] = {}
+        touched = _touched(plan, steps, actual)
+        found, absent = _sought(touched, actual)
         steps = touching(steps, actual.of("link"))
-        for step in steps:
-            told = _MTU if step.op is Op.DELETE else step.attrs  # a new bridge is not held by what it is made with
-            if step.object.cls == "link" and not _FOLLOWING.isdisjoint(told):
-                name = step.object.name
-                following[name] = following.get(name, _FOLLOWING).difference(told)
+        following = _following(steps)
         given = {(step.object.name, name) for step in steps for name in _STATES if name in step.attrs}
         lent = Lent(found, actual)
         kept = (lent.without(obj, following.get(obj.name, _FOLLOWING)) if obj.cls == "link" else obj for obj in found)
@@ -245,6 +225,46 @@ class Snapshot(NamedTuple):
         )
         others, passing = (objects_from(plain.get(name, ())) for name in ("others", "passing"))
         return cls(objects_from(plain["objects"]), absent, others, passing, given)
+
+
+def _touched(plan: Plan, steps: Sequence[Step], actual: State) -> dict[_Place, None]:
+    """The places that a plan touches, or that go with those; of ``steps`` links feel something that are there."""
+    touched = dict.fromkeys([obj[:2] for step in singles(plan.steps) if (obj := step.after or step.before)])
+    touched.update(dict.fromkeys(taken_along([step for step in steps if may_take(step, actual)], actual)))
+    touched.update(dict.fromkeys(taken_sizes(steps, actual)))
+    if (BY_WIREGUARD,) in actual.of("sysctl"):
+        touched["sysctl", (BY_WIREGUARD,)] = None
+    return touched
+
+
+def _sought(touched: Iterable[_Place], actual: State) -> tuple[list[Object], list[_Place]]:
+    """What is at the places ``touched``, but for addresses, and the places where nothing is."""
+    found: list[Object] = []
+    absent: list[_Place] = []
+    classes = actual.classes
+    for place in touched:
+        name, key = place
+        if name == "address" and key in actual.of(name):
+            continue  # which have an order of their own
+        obj = classes[name].get(key) if name in classes else None
+        if obj is None or OF_RULES in obj.attrs:
+            absent.append(place)
+        else:
+            found.append(obj)
+    members = dict.fromkeys(str(key[0]) for name, key in touched if name == "bridge_vlan")
+    absent += (("bridge_vlan", key) for key in taken_out(members, actual))
+    return found, absent
+
+
+def _following(steps: Iterable[Step]) -> dict[str, frozenset[str]]:
+    """What of MAC and MTU links may have of their ports, by name: what steps give does not go back by itself."""
+    following: dict[str, frozenset[str]] = {}
+    for step in steps:
+        told = _MTU if step.op is Op.DELETE else step.attrs  # a new bridge is not held by what it is made with
+        if step.object.cls == "link" and not _FOLLOWING.isdisjoint(told):
+            name = step.object.name
+            following[name] = following.get(name, _FOLLOWING).difference(told)
+    return following
 
 
 def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:

@@ -59,8 +59,24 @@ def taken_along(steps: Iterable[Step], actual: State) -> Iterator[tuple[str, Key
     for step in steps:
         about[step.object.cls].append(step)
     links, rules = about["link"], about["filter"]
-    deleted = {step.object.name for step in links if step.op is Op.DELETE}
     shaken = shaken_by(links)
+    yield from _taken_links(links, shaken, actual)
+    yield from (("neighbour", key) for key in forgotten((*links, *about["bridge_vlan"]), actual))
+    yield from (("bridge_vlan", key) for key in moved(links, actual))
+    yield from (("fdb", key) for key in of_vlans(about["fdb"], actual.of("fdb")))
+    yield from (one[:2] for one in given_a_share(about["tclass"], actual))
+    yield from (rule[:2] for rule in inside(_deleted(rules), actual.of("filter").values()))
+    # One that is said again comes behind those that stay, and all that were behind it then behind that.
+    yield from (rule[:2] for rule in behind((step.object for step in rules if step.before), actual))
+    for rows in (_of_vlans, _by_carriers, _by_nexthops, _on_qdiscs, _on_links):
+        for classes, goes, is_taken in rows(about, shaken, actual):
+            for cls in classes if goes else ():
+                yield from ((cls, key) for key, obj in actual.of(cls).items() if is_taken(obj))
+
+
+def _taken_links(links: Iterable[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
+    """The links that feel what is said to others; those that lose something too are put to the ``shaken``."""
+    deleted = {step.object.name for step in links if step.op is Op.DELETE}
     ports = [link for link in actual.of("link").values() if link.attrs.get("master") in deleted] if deleted else []
     shaken.update(link.name for link in ports)
     # The first port gives its MAC to a bond, which has any when the last has gone.
@@ -74,17 +90,6 @@ def taken_along(steps: Iterable[Step], actual: State) -> Iterator[tuple[str, Key
     yield from (link[:2] for link in ports)
     # They are not up again before the link below them is, and that may not be reached.
     yield from (("link", (name,)) for name in carried)
-    yield from (("neighbour", key) for key in forgotten((*links, *about["bridge_vlan"]), actual))
-    yield from (("bridge_vlan", key) for key in moved(links, actual))
-    yield from (("fdb", key) for key in of_vlans(about["fdb"], actual.of("fdb")))
-    yield from (one[:2] for one in given_a_share(about["tclass"], actual))
-    yield from (rule[:2] for rule in inside(_deleted(rules), actual.of("filter").values()))
-    # One that is said again comes behind those that stay, and all that were behind it then behind that.
-    yield from (rule[:2] for rule in behind((step.object for step in rules if step.before), actual))
-    for rows in (_of_vlans, _by_carriers, _by_nexthops, _on_qdiscs, _on_links):
-        for classes, goes, is_taken in rows(about, shaken, actual):
-            for cls in classes if goes else ():
-                yield from ((cls, key) for key, obj in actual.of(cls).items() if is_taken(obj))
 
 
 def _deleted(steps: Iterable[Step]) -> list[Object]:

@@ -17,6 +17,7 @@ from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Object, State
+from netgroupd.plan.address import is_of_tunnel
 from netgroupd.plan.carrier import in_the_dark, shaken_by, told_in_the_dark, without_a_port, without_a_port_for_good
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
@@ -24,7 +25,7 @@ from netgroupd.plan.fold import few_of
 from netgroupd.plan.order import QUEUES
 from netgroupd.plan.passing import on_emptied, on_passing, on_sources, passing
 from netgroupd.plan.present import title
-from netgroupd.plan.readdressed import is_by_kernel, readdressed
+from netgroupd.plan.readdressed import is_without_arp, readdressed
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Plan, Step
@@ -57,7 +58,7 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
     }
     found = kernel.theirs(links, Going(there, deleted, gone=plan.gone))
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
-    lost = [obj for obj in lost if not is_by_kernel(obj, actual)]
+    lost = [obj for obj in lost if not _is_by_kernel(obj, actual)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone, actual, mine)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
     staying = {obj.key for obj in stays}
@@ -67,6 +68,11 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
         groups=tuple(group for group in found.groups if group.key not in goal.of("nexthop")),
         watched={place: count for place, count in found.watched.items() if not (place[0] == XDP and place[2] in moved)},
     )
+
+
+def _is_by_kernel(obj: Object, actual: State) -> bool:
+    by = {"neighbour": is_without_arp, "address": is_of_tunnel}.get(obj.cls)
+    return by is not None and by(obj, actual)
 
 
 def on_links(
@@ -99,7 +105,7 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
             yield Loss(lost, back, f"goes with {family} on links")
     # Which of them do get another MAC nobody can tell: what is there still is not made again.
     lost = _of_some(kernel, readdressed(steps, actual) - shaken, Along.MAC, goal)
-    objects = tuple(obj for obj in lost.objects if not is_by_kernel(obj, actual))
+    objects = tuple(obj for obj in lost.objects if not is_without_arp(obj, actual))
     yield Loss(lost._replace(objects=objects), objects, "may go with the MAC that links have")
 
 

@@ -33,8 +33,12 @@ _NO_KEY = bytes(32)
 Peer = Mapping[str, Value]
 
 
-def _key(path: str) -> bytes:
-    """Read a key as ``wg genkey`` writes it; what is wrong is said without what is in the file."""
+def key_in(path: str) -> bytes:
+    """Read a key as ``wg genkey`` writes it; what is wrong is said without what is in the file.
+
+    Raises:
+        OSError: There is none, or none that may be read.
+    """
     try:
         key = base64.b64decode(Path(path).read_bytes().strip(), validate=True)
     except OSError as error:
@@ -71,7 +75,7 @@ def _pack_peer(peer: Peer) -> list[bytes]:
     public = attr(_PUBLIC, base64.b64decode(str(peer["public_key"])))
     parts, more = [public], list[bytes]()
     if (path := peer.get("preshared_key_file")) != ANOTHER_KEY:
-        parts.append(attr(_PRESHARED, _key(str(path)) if path else _NO_KEY))
+        parts.append(attr(_PRESHARED, key_in(str(path)) if path else _NO_KEY))
     if endpoint := peer.get("endpoint"):
         parts.append(attr(_ENDPOINT, _endpoint(str(endpoint))))
     keepalive, allowed = peer.get("persistent_keepalive"), peer.get("allowed_ips")
@@ -113,7 +117,7 @@ def configure(generic: Generic, index: int, before: Attrs, attrs: Attrs) -> None
     device = [u32(_IFINDEX, index)]
     path = attrs.get("private_key_file", ANOTHER_KEY)
     if path != ANOTHER_KEY:
-        device.append(attr(_PRIVATE, _NO_KEY if path is None else _key(str(path))))
+        device.append(attr(_PRIVATE, _NO_KEY if path is None else key_in(str(path))))
     for name, number, pack in (("listen_port", _LISTEN_PORT, u16), ("fwmark", _FWMARK, u32)):
         value = attrs.get(name)
         if isinstance(value, int):
@@ -143,7 +147,7 @@ def _known(paths: Iterable[str]) -> _Keys:
     found: dict[bytes, str] = {}
     for path in paths:
         try:
-            key = _key(path)
+            key = key_in(path)
         except OSError:
             continue  # setting it will say what is wrong
         found[key] = found[_clamped(key)] = path
