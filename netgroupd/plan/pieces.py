@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The change of a link -> what each phase says of it."""
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -46,9 +46,9 @@ class Manner(NamedTuple):
     led_away: bool  # from a link that goes, and would take it along
 
 
-def claimed(steps: Collection[Step]) -> set[str]:
-    """The links that leave their master, and that one which is made takes all packets of."""
-    leaving = {step.object.name for step in steps if step.attrs.get("master", "") is None}
+def claimed(steps: Iterable[Step], told: Iterable[Step]) -> set[str]:
+    """The links that leave their master as they are ``told``, and that one which is made takes all packets of."""
+    leaving = {step.object.name for step in told if step.attrs.get("master", "") is None}
     made = (step.object for step in steps if step.op is Op.CREATE) if leaving else ()
     return leaving.intersection(name for link in made for name in _taken(link))
 
