@@ -69,7 +69,7 @@ class Members:
         if len(made) < len(steps):
             self._settle(step for step in steps if step.op is Op.CHANGE)
         last = max(self._indices.values(), default=0)
-        self._indices = {**self._indices, **{name: last + nth for nth, name in enumerate(made, 1)}}
+        self._indices = {**self._indices, **dict(zip(made, range(last + 1, last + 1 + len(made)), strict=True))}
 
     def _settle(self, steps: Iterable[Step]) -> None:
         """The ends of veth pairs that came into being with the others join their groups."""

@@ -25,7 +25,7 @@ from netgroupd.plan.narrowed import is_still_small, outgrown, sized_by_ports
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
 from netgroupd.plan.phases import PHASES
-from netgroupd.plan.pieces import DOWN, Manner, claimed, follows, late, pieces_of, port_attrs, shrinks
+from netgroupd.plan.pieces import DOWN, OF_PORTS, Manner, claimed, follows, late, pieces_of, shrinks
 from netgroupd.plan.ports_above import ports_above
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
@@ -219,8 +219,7 @@ class _Cut:
         name, attrs = str(want.key[0]), want.attrs
         riding = dict(attrs)
         up = riding.pop("up", None)
-        of_port = port_attrs(tuple(attrs))
-        later = {attr: riding.pop(attr) for attr in of_port} if of_port else {}
+        later = {} if OF_PORTS.isdisjoint(attrs) else {attr: riding.pop(attr) for attr in attrs if attr in OF_PORTS}
         # It begins with that of the link below, whatever it is told.
         if attrs.get("mode") == "passthru" and "mac" in riding:
             later["mac"] = riding.pop("mac")
