@@ -14,13 +14,13 @@ from netgroupd.model.value import Value
 
 
 class Checked(NamedTuple):
-    """What the checks look at; the names of links by kind and by master, as most checks are about few of them."""
+    """What the checks look at; the links by kind and by master, as most checks are about few of them."""
 
     state: State
     links: Links
     sink: Sink
     report: Report
-    by_kind: Mapping[Value, Sequence[str]]
+    by_kind: Mapping[Value, Mapping[str, Attrs]]
     by_master: Mapping[str, Sequence[str]]
     words: Mapping[Value, Set[str]]  # what is said of the links of a kind: of most attributes nothing
     rules: Sequence[Object]  # of traffic control; of those in a row that differ by what they match one
@@ -28,12 +28,12 @@ class Checked(NamedTuple):
     @classmethod
     def of(cls, state: State, links: Links, sink: Sink) -> "Checked":
         """Sort the links."""
-        by_kind: defaultdict[Value, list[str]] = defaultdict(list)
+        by_kind: defaultdict[Value, dict[str, Attrs]] = defaultdict(dict)
         by_master: defaultdict[str, list[str]] = defaultdict(list)
         words: defaultdict[Value, set[str]] = defaultdict(set)
         for name, attrs in links.attrs.items():
             kind = attrs.get("kind")
-            by_kind[kind].append(name)
+            by_kind[kind][name] = attrs
             words[kind].update(attrs)
             if master := attrs.get("master"):
                 by_master[str(master)].append(name)
@@ -41,8 +41,7 @@ class Checked(NamedTuple):
 
     def of_kinds(self, kinds: Iterable[str]) -> list[tuple[str, Attrs]]:
         """The links of some kinds, with what files and masters say of them."""
-        names = [*chain.from_iterable(self.by_kind.get(kind, ()) for kind in kinds)]
-        return [*zip(names, map(self.links.attrs.__getitem__, names), strict=True)]
+        return [*chain.from_iterable(self.by_kind[kind].items() for kind in kinds if kind in self.by_kind)]
 
     def saying(self, field: str, kinds: Iterable[str] | None = None) -> Iterator[tuple[str, Attrs]]:
         """The links, or those of some kinds, of which a field is said."""

@@ -8,6 +8,7 @@ from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.owner import BY_ROUTERS
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, kind_of
+from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.made import Made
 from netgroupd.plan.narrowed import made_smaller, narrowed
@@ -31,14 +32,14 @@ def are_apart(links: Collection[Step], made: Made, there: Mapping[Key, Object]) 
     return made.kinds.isdisjoint(MACVLANS) or not any("bclim" in step.attrs for step in links)
 
 
-def felt_of(
-    steps: Sequence[AnyStep], links: Collection[Step], made: Made, there: Mapping[Key, Object]
-) -> tuple[Step, ...] | None:
+def felt_of(steps: Sequence[AnyStep], changes: Changes, there: Mapping[Key, Object]) -> tuple[Step, ...] | None:
     """``steps`` but for what they say to links that are not ``there``, where those that are do not feel that.
 
-    ``links`` are the changes of links that the steps bring about, some of which are ``made``.
+    ``changes`` are what the steps bring about.
     """
-    return tuple(touching(steps, there)) if are_apart(links, made, there) else None
+    if not are_apart(changes.links, changes.made, there):
+        return None
+    return tuple(touching(steps, there)) if changes.made.told or changes.others else ()
 
 
 def felt(plan: Plan) -> Plan:

@@ -43,11 +43,11 @@ def assemble(
     if steps and whole:
         steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
-    lost = warnings(desired, actual, changes.steps) if steps else ()
+    lost = warnings(desired, actual, changes.others) if steps else ()
     gone, cycled, moved = (frozenset(names) for names in changes.fate)
     told = waiting + changes.warnings + lost
     emptied = changes.emptied - gone - cycled
     darkened = tuple(darkened_by(changes.links, desired, actual))
     links = gone, cycled - gone, moved - gone
-    felt = felt_of(steps, changes.links, changes.made, actual.of("link")) if whole else None
+    felt = felt_of(steps, changes, actual.of("link")) if whole else None
     return Plan(steps, told, names, *links, emptied=emptied, darkened=darkened, absent=absent, felt=felt)

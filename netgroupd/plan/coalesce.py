@@ -126,22 +126,19 @@ def _before_others_come(whole: Mapping[int, Value]) -> Iterator[int]:
 def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequence[Family]) -> list[AnyStep]:
     buckets: dict[Bucket, list[int]] = defaultdict(list)
     macs: dict[int, list[int]] = defaultdict(list)
-    groups = members.groups
-    known: dict[tuple[int, int], list[list[int]]] = {}  # steps that say the same share the mapping that says it
+    alike: dict[tuple[int, int], list[int]] = defaultdict(list)  # steps that say the same share the mapping of it
     for position, step in enumerate(stage.steps):
-        link, attrs = step.after or step.object, step.attrs
-        group = groups.get(link.key[0], 0)  # type: ignore[arg-type]  # of a link: its name
-        if not group:
-            continue
-        if (lists := known.get((group, id(attrs)))) is None:
-            said = [(attr, value) for attr, value in attrs.items() if attr in _BY_GROUP]
-            lists = known[group, id(attrs)] = [
-                buckets[Bucket(group, attr, value)] for attr, value in said if isinstance(value, int | str | None)
-            ]
-            if abilities.group_mac and attrs.get("mac"):
-                lists.append(macs[group])
-        for found in lists:
-            found.append(position)
+        if group := members.groups.get((step.after or step.object).key[0]):  # type: ignore[arg-type]  # a link's name
+            alike[group, id(step.attrs)].append(position)
+    for (group, _), positions in alike.items():
+        attrs = stage.steps[positions[0]].attrs
+        for attr, value in attrs.items():
+            if attr in _BY_GROUP and isinstance(value, int | str | None):
+                buckets[Bucket(group, attr, value)] += positions
+        if abilities.group_mac and attrs.get("mac"):
+            macs[group] += positions
+    for found in (*buckets.values(), *macs.values()):
+        found.sort()
     whole = {bucket: found for bucket, found in buckets.items() if _is_whole(bucket, found, stage, members)}
     if teams := {step.object.name for step in stage.steps if "mtu" in step.attrs and kind_of(step.object) == "team"}:
         whole = {bucket: found for bucket, found in whole.items() if not _tells_ports(bucket, found, stage, teams)}
@@ -161,7 +158,7 @@ def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Membe
     if len(positions) < 2 or not are_most(len(positions), members.sizes[bucket.group]):
         return False
     links = [stage.steps[position].after for position in positions]
-    return members.agree(bucket, {str(link.key[0]) for link in links if link})
+    return members.agree(bucket, {link.key[0] for link in links if link})
 
 
 def _tells_ports(bucket: Bucket, positions: list[int], stage: Stage, teams: Set[str]) -> bool:
@@ -196,13 +193,13 @@ def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep
         items.append((max(stage.depths[position] for position in found), message))
         _take(taken, "mac", found)
     for (group, mask, whole), attrs in messages.items():
-        told = [stage.steps[position] for position in whole]
+        told = map(stage.steps.__getitem__, whole)
         steps = tuple([step if step.attrs == attrs else step._replace(attrs=attrs) for step in told])
-        depth = max([stage.depths[position] for position in whole])
+        depth = max(map(stage.depths.__getitem__, whole))
         items.append((depth, GroupStep(Op.CHANGE, group, attrs, steps, mask)))
     for position, step in enumerate(stage.steps):
         gone, said = taken.get(position, _NOTHING), step.attrs
-        if said.keys() <= gone:
+        if gone.issuperset(said):
             continue
         left = {attr: value for attr, value in said.items() if attr not in gone} if gone else said
         items.append((stage.depths[position], step._replace(attrs=left) if gone else step))

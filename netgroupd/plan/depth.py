@@ -5,7 +5,7 @@ And which of them are best made side by side.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
@@ -42,7 +42,7 @@ class Depths(dict[Value, int]):
         self,
         first: Mapping[Key, Object],
         second: Mapping[Key, Object],
-        anew: Container[str] = frozenset(),
+        anew: Container[Value] = frozenset(),
         along: Mapping[str, str] = NOTHING_ALONG,
     ) -> None:
         super().__init__()
@@ -84,8 +84,10 @@ class Depths(dict[Value, int]):
         fields = _NAMED.get(attrs.get("kind") or kind_of(second), _BELOW)
         if second and name not in self._anew:
             attrs = {**second.attrs, **attrs}  # what is not mentioned stays
-        named: Iterator[Value] = map(attrs.get, fields)
-        below = [*filter(bool, named)]
+        below: list[Value] = []
+        for field in fields:  # a loop, for every link that is made asks
+            if lower := attrs.get(field):
+                below.append(lower)  # noqa: PERF401
         if self._along and (along := self._along.get(link.name)):
             below.append(along)
         return below
@@ -101,10 +103,12 @@ def side_by_side(steps: Sequence[Step]) -> list[int]:
     lowers, masters = ([step.attrs.get(field) for step in steps] for field in _BELOW)
     uppers, ports = Counter(lowers), Counter(masters)
     uppers[None] = ports[None] = 0
-    crowds = [
-        ("link", low) if uppers[low] >= ports[high] else ("master", high)
-        for low, high in zip(lowers, masters, strict=True)
+    on: dict[Value, int] = {}  # where the first that stands on a link is
+    of: dict[Value, int] = {}  # and the first port of a master
+    among = [
+        (on.setdefault(low, place) if uppers[low] >= ports[high] else of.setdefault(high, place))
+        if low or high
+        else place
+        for place, (low, high) in enumerate(zip(lowers, masters, strict=True))
     ]
-    first: dict[tuple[str, Value], int] = {}
-    among = [first.setdefault(crowd, place) if crowd[1] else place for place, crowd in enumerate(crowds)]
     return sorted(range(len(steps)), key=among.__getitem__)

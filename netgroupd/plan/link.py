@@ -132,7 +132,8 @@ class _Comparison:
         for key, want in self.doubtful:
             have = haves.get(key)
             if have is None:
-                self._create(want)
+                assert want.attrs.get("kind"), f"{want.name} is hardware that is not there"
+                self.created.append(want)
             else:
                 wanted, actual = want.attrs, have.attrs
                 if (
@@ -171,10 +172,6 @@ class _Comparison:
         """Whether a link is a port of what gives its own MAC to its ports: theirs are what it chooses from."""
         master = self.have.get((have.attrs.get("master"),))
         return master is not None and kind_of(master) in TEAMING and master.attrs.get("fail_over_mac") != "active"
-
-    def _create(self, want: Object) -> None:
-        assert kind_of(want), f"{want.name} is hardware that is not there"
-        self.created.append(want)
 
     def _change(self, want: Object, have: Object, attrs: Attrs) -> None:
         change, name = hardest(want if "kind" in want.attrs else have, attrs, have.attrs)

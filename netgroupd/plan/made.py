@@ -9,8 +9,9 @@ from netgroupd.plan.step import Step
 
 
 class Made(NamedTuple):
-    """The kinds of new links, their lower links and their masters (None where one has none), and all other steps."""
+    """New links, their kinds, lower links and masters (None where one has none), and all other steps."""
 
+    names: Set[Value]
     kinds: Set[Value]
     lowers: Set[Value]
     masters: Set[Value]
@@ -19,6 +20,7 @@ class Made(NamedTuple):
     @classmethod
     def by(cls, steps: Iterable[Step]) -> "Made":
         """What ``steps`` about links make."""
-        made = [step.after.attrs for step in steps if step.before is None and step.after]
-        kinds, lowers, masters = ({attrs.get(name) for attrs in made} for name in ("kind", "link", "master"))
-        return cls(kinds, lowers, masters, [step for step in steps if step.before])
+        made = [step.after for step in steps if step.before is None and step.after]
+        names, said = {link.key[0] for link in made}, [link.attrs for link in made]
+        kinds, lowers, masters = ({attrs.get(name) for attrs in said} for name in ("kind", "link", "master"))
+        return cls(names, kinds, lowers, masters, [step for step in steps if step.before])

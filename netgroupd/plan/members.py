@@ -2,7 +2,7 @@
 """Which links each kernel group has while a plan runs, and the order in which the kernel visits them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from netgroupd.model.state import Key, Object, State
@@ -64,13 +64,12 @@ class Members:
 
     def create(self, steps: Sequence[Step]) -> None:
         """What is to be created is there from here on, behind all that was there before."""
-        new = [step.after for step in steps if step.op is Op.CREATE and step.after]
-        made = {str(link.key[0]): link for link in new}
+        made = {str(link.key[0]): link for step in steps if step.op is Op.CREATE and (link := step.after)}
         self._come(made, {name: group_of(link) for name, link in made.items()})
         if len(made) < len(steps):
             self._settle(step for step in steps if step.op is Op.CHANGE)
         last = max(self._indices.values(), default=0)
-        self._indices = {**self._indices, **{name: last + nth for nth, name in enumerate(made, 1)}}
+        self._indices = {**self._indices, **dict(zip(made, range(last + 1, last + 1 + len(made)), strict=True))}
 
     def _settle(self, steps: Iterable[Step]) -> None:
         """The ends of veth pairs that came into being with the others join their groups."""
@@ -101,7 +100,7 @@ class Members:
                 self._by_group[number].append(name)
         return self._by_group.get(group, ())
 
-    def agree(self, bucket: Bucket, names: set[str]) -> bool:
+    def agree(self, bucket: Bucket, names: Set[Value]) -> bool:
         """Whether all members but ``names`` have the value already."""
         if self.sizes[bucket.group] == len(names):
             return True

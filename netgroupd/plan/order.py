@@ -7,7 +7,7 @@ but for sorting by depth, which is at most a handful.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from netgroupd.plan.narrowed import is_still_small, outgrown, sized_by_ports
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
 from netgroupd.plan.phases import PHASES
-from netgroupd.plan.pieces import DOWN, Manner, claimed, follows, late, pieces_of, port_attrs, shrinks
+from netgroupd.plan.pieces import DOWN, OF_PORTS, Manner, claimed, follows, late, pieces_of, shrinks
 from netgroupd.plan.ports_above import ports_above
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
@@ -104,7 +104,7 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths, links: M
     return Stage(phase, [*given, *map(steps.__getitem__, ranked)], [-1] * len(given) + sorted(found))
 
 
-def _phase(step: Step, come: frozenset[str], changes: Changes) -> str:
+def _phase(step: Step, come: Set[object], changes: Changes) -> str:
     cls = step.object.cls
     if cls in QUEUES:
         return "delete queue" if step.op is Op.DELETE else "add queue"
@@ -133,13 +133,13 @@ class _Cut:
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
         links, new, told = changes.links, changes.made, changes.made.told
-        self.made = frozenset([str(link.key[0]) for step in links if step.before is None and (link := step.after)])
-        self.come = self.made.union([step.object.name for step in told if _is_new_here(step)])
+        self.made = new.names
+        self.come = self.made | {step.object.name for step in told if _is_new_here(step)}
         self.along = peers_made_along(links, new)
         leaving = (step.before for step in told if step.op is Op.DELETE or "master" in step.attrs)
         self.doomed = {step.object.name for step in told if step.op is Op.DELETE}
         self.left = {*outgrown(told), *(link.attrs.get("master") for link in leaving if link)}
-        self.early = changes.released | claimed(links)
+        self.early = changes.released | claimed(links, told)
         without_ports = bare(links, new, self.haves, self.early)
         filling = without_ports | sized_by_ports(new, self.wants, self.haves)
         self.late = made_late(links, filling, secured(links, new, self.wants, self.haves))
@@ -219,8 +219,7 @@ class _Cut:
         name, attrs = str(want.key[0]), want.attrs
         riding = dict(attrs)
         up = riding.pop("up", None)
-        of_port = port_attrs(tuple(attrs))
-        later = {attr: riding.pop(attr) for attr in of_port} if of_port else {}
+        later = {} if OF_PORTS.isdisjoint(attrs) else {attr: riding.pop(attr) for attr in attrs if attr in OF_PORTS}
         # It begins with that of the link below, whatever it is told.
         if attrs.get("mode") == "passthru" and "mac" in riding:
             later["mac"] = riding.pop("mac")

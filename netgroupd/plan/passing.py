@@ -42,13 +42,10 @@ def kept_down(raised: Set[str], wants: Mapping[Key, Object], haves: Mapping[Key,
 
     Where nobody says so, it is those that were down above links that were up: to come up again makes nothing new.
     """
-    said, unsaid = set(), set()
-    for key, want in wants.items() if raised else ():
-        up = want.attrs.get("up")
-        if up is False and kind_of(want) == "vlan":
-            said.add(want.name)
-        elif up is None and kind_of(want) == "vlan" and (have := haves.get(key)) and have.attrs.get("up") is False:
-            unsaid.add(want.name)
+    vlans = [want for want in wants.values() if not want.attrs.get("up") and kind_of(want) == "vlan"] if raised else []
+    said = {want.name for want in vlans if want.attrs.get("up") is False}
+    silent = (have for want in vlans if want.name not in said and (have := haves.get(want.key)))
+    unsaid = {have.name for have in silent if have.attrs.get("up") is False}
     if unsaid:
         unsaid &= _brought_up(raised, haves)
     if said:

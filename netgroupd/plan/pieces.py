@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The change of a link -> what each phase says of it."""
 
-from collections.abc import Collection, Container, Iterator, Mapping
-from functools import cache
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from netgroupd.model.kinds import RING_PORTS, TAKERS
+from netgroupd.model.kinds import KINDS, RING_PORTS, TAKERS
 from netgroupd.model.kinds.bridge import has_group_by_itself
 from netgroupd.model.link import COMMON
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
@@ -26,10 +25,8 @@ _NAMES_A_PORT = (*_NAMES_PORT, "port.backup_port")
 _TELLING_GROUP = frozenset({"vlan_filtering", "vlan_protocol"})
 
 
-@cache
-def port_attrs(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Which of ``names`` are attributes of a port, or name one; links of one range have the same names."""
-    return tuple(name for name in names if name.startswith("port.") or name in _NAMES_PORT)
+OF_PORTS = frozenset({*_NAMES_PORT, *(f"port.{name}" for kind in KINDS.values() for name in kind.port)})
+"""What is said of a port, or names one."""
 
 
 class Manner(NamedTuple):
@@ -46,9 +43,9 @@ class Manner(NamedTuple):
     led_away: bool  # from a link that goes, and would take it along
 
 
-def claimed(steps: Collection[Step]) -> set[str]:
-    """The links that leave their master, and that one which is made takes all packets of."""
-    leaving = {step.object.name for step in steps if step.attrs.get("master", "") is None}
+def claimed(steps: Iterable[Step], told: Iterable[Step]) -> set[str]:
+    """The links that leave their master as they are ``told``, and that one which is made takes all packets of."""
+    leaving = {step.object.name for step in told if step.attrs.get("master", "") is None}
     made = (step.object for step in steps if step.op is Op.CREATE) if leaving else ()
     return leaving.intersection(name for link in made for name in _taken(link))
 

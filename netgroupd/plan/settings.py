@@ -36,7 +36,7 @@ def overwritten_by(setting: str) -> tuple[str, ...]:
     return (of_all, f"net/ipv6/conf/default/{_SECRET}", f"net/ipv6/conf/{link}/{_SECRET}")
 
 
-def concerns(sysctl: Object, come: Set[str]) -> bool:
+def concerns(sysctl: Object, come: Set[object]) -> bool:
     """Whether a setting is there only when the links that ``come`` are."""
     parts = str(sysctl.key[0]).split("/")
     # The tree of a module appears with its first link at the latest.

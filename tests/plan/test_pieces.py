@@ -24,10 +24,10 @@ def test_port_leaves_first_where_a_new_link_takes_its_packets(
     kind: str, lower: str, master: str | None, want: set[str]
 ) -> None:
     leaves = Step(Op.CHANGE, PORT, PORT, {"master": master})
-    assert claimed([leaves, Step(Op.CREATE, None, link("m", kind=kind, link=lower))]) == want
+    assert claimed([leaves, Step(Op.CREATE, None, link("m", kind=kind, link=lower))], [leaves]) == want
 
 
 def test_port_leaves_first_where_a_new_ring_takes_its_packets() -> None:
     leaves = Step(Op.CHANGE, PORT, PORT, {"master": None})
     ring = link("h", kind="hsr", slave1="c", slave2="p")
-    assert claimed([leaves, Step(Op.CREATE, None, ring)]) == {"p"}
+    assert claimed([leaves, Step(Op.CREATE, None, ring)], [leaves]) == {"p"}

@@ -6,7 +6,6 @@ something refers to it.  Ports are noted here and joined to their masters in
 ``ports``; attributes of groups come last, in ``expand``.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -32,7 +31,7 @@ NESTED = frozenset(
 ) | {"sysctl", "token", "ports", "port", "links"}
 BESIDE = ("kind", *sorted(NESTED))
 
-_VLAN = re.compile(r"(.+)\.([0-9]{1,4})", re.DOTALL)
+_DIGITS = 4  # of the largest id of a VLAN
 _NAMELESS = Pattern("", (Range("", (), 0),), lambda env: "", True)  # of a key that cannot be read: no instances
 
 
@@ -63,6 +62,12 @@ class Block(NamedTuple):
         return self.entries[written].at if written else self.at
 
 
+def _shaped(name: str) -> tuple[str, str]:
+    """The link that a name shaped ``<link>.<vid>`` is a VLAN of, and its digits; "" for any other name."""
+    lower, _, vid = name.rpartition(".")
+    return (lower, vid) if lower and len(vid) <= _DIGITS and vid.isdecimal() and vid.isascii() else ("", "")
+
+
 class Links:
     """Links as they come together: attributes by name, and the blocks they are from."""
 
@@ -89,8 +94,8 @@ class Links:
 
         One that somebody else has made is what it is, unless it is described as a VLAN.
         """
-        shaped = _VLAN.fullmatch(name)
-        return shaped[1] if shaped and (kind == "vlan" or name not in self.known) else ""
+        lower, _ = _shaped(name)
+        return lower if kind == "vlan" or (lower and name not in self.known) else ""
 
     def blocks_of(self, name: str) -> Iterable[Block]:
         """Every block that says something of a link."""
@@ -181,10 +186,10 @@ class Links:
 
         What is returned is its attributes, which are its own; None where it cannot be made.
         """
-        shaped = _VLAN.fullmatch(name)
-        if not shaped or name in self.known or len(self.attrs) >= LIMIT:
+        lower, digits = _shaped(name)
+        if not lower or name in self.known or len(self.attrs) >= LIMIT:
             return None
-        lower, vid = shaped[1], int(shaped[2])
+        vid = int(digits)
         # What stands before the dot is a link's name already, and digits do not spoil it.
         if wrong := too_long(name) if lower in self.attrs else objection(name):
             self.report.once(at, *wrong)

@@ -71,7 +71,7 @@ class Ports:
             if pattern is not None
             for port, _ in pattern.instances(env)
         ]
-        self.links.known.expect({port for port, *_ in named} - self.links.attrs.keys())
+        self.links.known.expect({port for port, _, _ in named} - self.links.attrs.keys())
         for port, master, at in named:
             self._enslave(port, master, at)
 

@@ -21,10 +21,10 @@ def complete(checked: Checked) -> None:
     for kind in map(str, checked.by_kind):
         row = KINDS.get(kind)
         needed = row.required | ({"link"} if row.lower else set()) if row else frozenset[str]()
-        for name, attrs in checked.of_kinds([kind] if needed else ()):
-            if needed <= attrs.keys():
-                continue
-            if missing := needed - attrs.keys() - _written(links, name):
+        found = checked.of_kinds([kind] if needed else ())
+        lacking = {name for field in needed for name, attrs in found if field not in attrs}  # nearly always none
+        for name, attrs in found if lacking else ():
+            if name in lacking and (missing := needed - attrs.keys() - _written(links, name)):
                 what = " and ".join(map(repr, sorted(missing)))
                 checked.report.once(links.places[name], f"{name!r} needs {what}: it is of the kind {kind}")
 
