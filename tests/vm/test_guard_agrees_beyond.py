@@ -2,12 +2,14 @@
 """What the guard refuses of addresses, tunnels, and what lies behind a router ends a session; of IPv6, too."""
 
 import socket
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.netns import entered
@@ -62,6 +64,17 @@ def _own(*more: str, address: str = f"{LOCAL}/8") -> str:
     return f"links: {{eth1: {{addresses: [{{address: '{address}', {', '.join(more)}}}]}}}}"
 
 
+# Two gateways, by one of which the session leaves.
+_TWO_WAYS = f"""\
+-n here link add eth2 up type veth peer name eth2 netns there
+-n there link set eth2 up
+-n here address add 192.0.5.1/24 dev eth2
+-n there address add 192.0.5.2/24 dev eth2
+-n here address add {LOCAL}/32 dev eth1
+-n there address add {PEER}/32 dev lo
+-n there link set lo up
+-n there route add {LOCAL}/32 via 192.0.2.1"""
+_HOPS = {"eth1": "via: 192.0.2.%d, dev: eth1", "eth2": "via: 192.0.5.%d, dev: eth2"}
 _BESIDE, _BESIDE_IPV6 = (f"-n here route add {net} dev d9 metric 50" for net in ("10.0.0.0/8", "2001:db8::/64"))
 _OWN_IPV6 = f"{_OF_IPV6.local}/64"
 _HOPLIMIT = f"routes: [{{to: {_ROUTED.peer}/32, via: 192.0.3.9%s}}]"
@@ -140,6 +153,40 @@ def test_what_ends_the_session_is_refused(server: socket.socket, tmp_path: Path,
         of_ipv6 = socket.create_server(("", SESSION.local_port), family=socket.AF_INET6)
     with closing(of_ipv6):
         agrees(of_ipv6 if ":" in session.peer else server, tmp_path, case, session)
+
+
+def _of_nexthops(*hops: str) -> str:
+    numbered = [f"{number}: {{{hop}}}" for number, hop in enumerate(hops, 1)]
+    group = ", ".join(f"{{id: {number}}}" for number, _ in enumerate(hops, 1))
+    return f"nexthops: {{{', '.join(numbered)}, 9: {{group: [{group}]}}}}\nroutes: [{{to: {PEER}/32, nhid: 9}}]"
+
+
+def _of_ways(*hops: str) -> str:
+    several = ", ".join(f"{{{hop}}}" for hop in hops)
+    return f"routes: [{{to: {PEER}/32, {hops[0] if len(hops) == 1 else f'nexthops: [{several}]'}}}]"
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("route", [_of_nexthops, _of_ways])
+def test_of_several_ways_the_session_needs_its_own(
+    server: socket.socket, tmp_path: Path, route: Callable[..., str]
+) -> None:
+    ip(_TWO_WAYS)
+    engine_in("here", tmp_path, route(*(hop % 2 for hop in _HOPS.values()))).apply()
+    get = ["ip", "-n", "here", "route", "get", PEER, "from", LOCAL]
+    found = subprocess.run(get, check=True, capture_output=True, text=True).stdout
+    own, other = sorted(_HOPS, key=lambda link: f"dev {link}" not in found)
+
+    def engine(**ends: int) -> Engine:
+        hops = (hop % ends[link] for link, hop in _HOPS.items() if link in ends)
+        return engine_in("here", tmp_path, route(*hops))
+
+    for ends in ({own: 2, other: 9}, {own: 2}, {own: 2, other: 2}):
+        engine(**ends).apply()
+        assert reaches(server)
+    for ends in ({own: 9, other: 2}, {other: 2}):
+        with pytest.raises(GuardError, match=f"your session from {PEER}; --allow {own}"):
+            engine(**ends).apply()
 
 
 @pytest.mark.vm("stock")

@@ -6,18 +6,18 @@ that maps VLANs to tunnels, still has its packets, and so has one that is isolat
 they come from the bridge itself; one that does neither is found by nobody.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from netgroupd.engine.guard.bridged import vlans_by_bridge
 from netgroupd.engine.guard.carriers import carriers, spares
-from netgroupd.engine.guard.detour import leads_away
+from netgroupd.engine.guard.detour import is_followed, leads_away
 from netgroupd.engine.guard.forwarded import is_kept_from, leads_to_another
 from netgroupd.engine.guard.tunnels import WayTo, misses_far_end
 from netgroupd.engine.guard.way import Way, contains
 from netgroupd.model.address import plain_address
 from netgroupd.model.bridge_vlan import DEFAULT_VID
-from netgroupd.model.state import Key, Object, State, records
+from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
@@ -52,7 +52,7 @@ class Carried:
         self._links = around.of("link")
         self._carriers: dict[str, list[Way]] = {}
         self._sources: dict[str, list[Way]] = {}
-        self._nexthops: dict[Value, Way] = {}
+        self._nexthops: dict[Value, list[Way]] = {}
         self._tables: dict[tuple[Value, Value], str] = {
             (way.family, way.route.table): way.link for way in reversed(ways) if way.to
         }
@@ -70,7 +70,8 @@ class Carried:
             if way.to and not used.length:
                 followed = self._followed.get((way.family, used.table), 0)
                 self._followed[way.family, used.table] = max(used.metric, followed)
-            self._nexthops.update(dict.fromkeys((used.nexthop, *_members(around, used.nexthop)), way))
+            for number in (used.nexthop, *self._members(way)):
+                self._nexthops.setdefault(number, []).append(way)
         self._ways = ways
         self._vlans: dict[tuple[Way, str], frozenset[Value]] = {}  # in which a way goes through a bridge, if known
         by_port: dict[tuple[str, str], list[Way]] = {}
@@ -109,12 +110,22 @@ class Carried:
             return self._readdressed(step)
         if obj.cls == "route" and (link := self._rerouted(step)):
             return link, "the default route"
-        if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
-            return (way.link, way.whose) if leads_away(step) else None
+        if obj.cls == "nexthop":
+            ways = self._nexthops.get(obj.key[0], ())
+            away = next((way for way in ways if leads_away(step, follows=self._followed_by(way))), None)
+            return (away.link, away.whose) if away else None
         if obj.cls == "fdb":
             way = next((way for way in self._ways if self._forwards_elsewhere(step, way)), None)
             return (way.link, way.whose) if way else None
         return self._misdirected(step) if obj.cls == "neighbour" else self._interrupted(step)
+
+    def _members(self, way: Way) -> list[Value]:
+        """The members that a way may go by, of the group that its nexthop is, if it is one."""
+        group = self._around.of("nexthop").get((way.route.nexthop,))
+        return [one.get("id") for one in records(group.attrs, "group") if self._followed_by(way)(one)] if group else []
+
+    def _followed_by(self, way: Way) -> Callable[[Attrs], bool]:
+        return lambda hop: is_followed(hop, way, self._around.of("nexthop"))
 
     def _forwards_elsewhere(self, step: Step, way: Way) -> bool:
         """Whether an entry has a bridge or a VXLAN send what is for one end of a way elsewhere."""
@@ -288,7 +299,9 @@ class Carried:
         family, table, destination, _, metric = step.object.key
         assert isinstance(metric, int)
         spare = metric > self._followed.get((family, table), metric)
-        if (family, table) not in self._tables or destination not in _DEFAULTS or spare or not leads_away(step):
+        if (family, table) not in self._tables or destination not in _DEFAULTS or spare:
+            return ""
+        if not any(leads_away(step, follows=self._followed_by(way)) for way in self._ways):
             return ""
         return str((step.before or step.object).attrs.get("dev") or self._tables[family, table])
 
@@ -360,9 +373,3 @@ def _retags(step: Step) -> bool:
     attrs = step.attrs
     changed = step.op is Op.CHANGE and (attrs.keys() & {"pvid", "untagged"} or attrs.get("state", _OPEN) != _OPEN)
     return step.op is Op.DELETE or bool(changed) or bool(attrs.get("pvid"))
-
-
-def _members(around: State, nexthop: int) -> list[Value]:
-    """The members of the group that a nexthop is, if it is one."""
-    group = around.of("nexthop").get((nexthop,))
-    return [one.get("id") for one in records(group.attrs, "group")] if group else []
