@@ -42,6 +42,21 @@ netns exec mid sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 )
 _OTHER_END = f"-n there address add {PEER}/8 dev eth1\n-n here link add d9 up type dummy"
 _OTHER_END_IPV6 = f"-n there address add {_OF_IPV6.peer}/64 dev eth1 nodad\n-n here link add d9 up type dummy"
+# A veth pair of this host, whose other end is a port of the bridge that leads out.
+_BY_BRIDGE = """\
+-n here link add v0 up type veth peer name v1
+-n here link add br0 up type bridge
+-n here link set v1 up master br0
+-n here link set eth1 master br0
+-n here address add %s dev v0
+-n there address add %s dev eth1"""
+_ONLY = "links: {x: {kind: macvlan, link: eth1, mode: source, macaddr: ['%s']}}"
+_SOURCED = f"""\
+-n there link set eth1 address 02:00:00:00:09:09
+-n there address add {PEER}/8 dev eth1
+-n here link add x link eth1 type macvlan mode source macaddr set 02:00:00:00:09:09
+-n here address add {LOCAL}/8 dev x
+-n here link set x up"""
 _OVER_ROUTER = f"{_BY_ROUTER}\n" + on(
     "x",
     f"type gre local {_ROUTED.local} remote {_ROUTED.peer} ttl 64",
@@ -135,6 +150,44 @@ CASES = {
         )
         for vid in (0, 5, 7)
     },
+    "untagged_packets_come_into_the_vlan_of_who_has_a_tag": (
+        SESSION, Case(_TAGGED, (_IN_5 % "").replace("master: br0, vlans: [{vid: 5}",
+                      "master: br0, vlans: [{vid: 5, pvid: true}"), False, _IN_5 % ""),
+    ),
+    **{
+        f"{option.partition(':')[0]}_of_the_port_that_{where}_by_{session.local}": (
+            session,
+            Case(
+                _BY_BRIDGE % tuple(f"{end}/{length}" for end in (session.local, session.peer)),
+                f"links: {{br0: {{kind: bridge, ports: [eth1, v1]}}, {port}: {{port: {{{option}}}}}}}", ends,
+                "links: {br0: {kind: bridge, ports: [eth1, v1]}}",
+            ),
+        )
+        for option in ("mcast_flood: false", "neigh_suppress: true")
+        for session, length, port, where, ends in (
+            (_OF_IPV6, "64 nodad", "v1", "it_comes_in", True),
+            (_OF_IPV6, "64 nodad", "eth1", "it_leaves", False),
+            (SESSION, "8", "v1", "it_comes_in", False),
+        )
+    },
+    **{
+        f"macvlan_for_{what}": (SESSION, Case(_SOURCED, _ONLY % mac, ends))
+        for what, mac, ends in (("another", "02:00:00:00:09:0a", True), ("the_other_end", "02:00:00:00:09:09", False))
+    },
+    "throw_out_of_the_table_of_this_host": (
+        _OF_IPV6,
+        Case(
+            f"-n here link set lo up\n-n here address add {_OWN_IPV6} dev eth1 nodad\n{_OTHER_END_IPV6}",
+            f"routes: [{{to: '{_OF_IPV6.peer}/128', type: throw, table: local}}]", False,
+        ),
+    ),
+    "throw_out_of_the_table_of_this_host_that_is_also_the_main_one": (
+        SESSION,
+        Case(
+            f"-n here link set lo up\n-n here address add {LOCAL}/8 dev eth1\n{_OTHER_END}",
+            f"routes: [{{to: {PEER}/32, type: throw, table: local}}]", True,
+        ),
+    ),
 }  # fmt: skip
 
 
@@ -156,8 +209,8 @@ def test_what_ends_the_session_is_refused(server: socket.socket, tmp_path: Path,
 
 
 def _of_nexthops(*hops: str) -> str:
-    numbered = [f"{number}: {{{hop}}}" for number, hop in enumerate(hops, 1)]
-    group = ", ".join(f"{{id: {number}}}" for number, _ in enumerate(hops, 1))
+    numbered = [f"{hop[-1]}: {{{hop}}}" for hop in hops]
+    group = ", ".join(f"{{id: {hop[-1]}}}" for hop in hops)
     return f"nexthops: {{{', '.join(numbered)}, 9: {{group: [{group}]}}}}\nroutes: [{{to: {PEER}/32, nhid: 9}}]"
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from netgroupd.engine.guard.bridged import vlans_by_bridge
 from netgroupd.engine.guard.carriers import carriers, spares
 from netgroupd.engine.guard.detour import is_followed, leads_away
-from netgroupd.engine.guard.forwarded import is_kept_from, leads_to_another
+from netgroupd.engine.guard.forwarded import is_kept_from, keeps_questions, leads_to_another, takes_nothing_from
 from netgroupd.engine.guard.tunnels import WayTo, misses_far_end
 from netgroupd.engine.guard.way import Way, contains
 from netgroupd.model.address import plain_address
@@ -193,9 +193,21 @@ class Carried:
             cut = [way for way in ways if self._is_in_default(step, way)]
         elif "min_links" in step.attrs and not self._has_ports(obj.name):
             cut = ways
+        elif keeps_questions(step.attrs) and self._is_within(obj.name):
+            cut = [way for way in ways if way.family == "inet6"]
         else:
-            cut = [way for way in ways if misses_far_end(step, way.to, self._way_to)]
+            cut = [way for way in ways if misses_far_end(step, way.to, self._way_to) or self._is_unheard(step, way)]
         return (obj.name, cut[0].whose) if cut else None
+
+    def _is_within(self, port: str) -> bool:
+        """Whether a port of a bridge is where what comes goes on to this host."""
+        link = self._links.get((port,))
+        return link is not None and port in self._within.get(str(link.attrs.get("master")), ())
+
+    def _is_unheard(self, step: Step, way: Way) -> bool:
+        """Whether a macvlan takes nothing from the neighbour of a way any more."""
+        told = step.attrs.keys() & {"mode", "macaddr"} and way.link == step.object.name
+        return bool(told) and takes_nothing_from(way.route.lladdr, self._plan_of[step.object.name])
 
     def _homeless(self, step: Step) -> list[Way]:
         """The ways of which a link takes the address along: it goes, and no other has it then, or changes its VRF."""
@@ -250,7 +262,7 @@ class Carried:
         link = self._links.get((port,))
         bridge = str(port if link is None or kind_of(link) == "bridge" else link.attrs.get("master"))
         vlans = self._vlans.get((way, bridge))
-        if vlans is None or vid in vlans:
+        if vlans is None or (vid in vlans and not _only_takes_in(step)):
             return True
         if not step.attrs.get("pvid"):
             return False  # found before all VLANs of the host are looked at, for one trunk may have 4,094 such steps
@@ -366,6 +378,12 @@ def _runs_out(step: Step) -> bool:
 
 def _is_made_with(address: str, token: Value) -> bool:
     return token != NONE and lower_half(address) == lower_half(str(token))
+
+
+def _only_takes_in(step: Step) -> bool:
+    """Whether a port only begins or ends to take what has no tag into a VLAN whose packets it sends with one."""
+    said = step.attrs.keys() & {"pvid", "untagged", "state"}
+    return step.op is Op.CHANGE and said == {"pvid"} and bool(step.before and not step.before.attrs.get("untagged"))
 
 
 def _retags(step: Step) -> bool:

@@ -194,7 +194,9 @@ class Detours:
 
     def _outranks(self, route: Object, way: Way) -> bool:
         _, table, destination, tos, metric = route.key
-        asked_first = table == TABLES["local"] != way.route.table
+        # To the table in use; of IPv4 the two are one until there is a rule.
+        leads_on = route.attrs.get("type") == "throw" and way.family == "inet6"
+        asked_first = table == TABLES["local"] != way.route.table and not leads_on
         better = asked_first or (table == way.route.table and _is_closer(destination, _number(metric), way))
         return better and not tos and way.is_in(destination)
 
