@@ -26,7 +26,7 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
     ("any_of_ip", "", "{pref: 9, protocol: ip, flower: {src_ip: 0.0.0.0/0}, action: drop}", True),
     ("any_of_ipv6", "", "{pref: 9, protocol: ipv6, flower: {src_ip: '::/0'}, action: drop}", False),
     ("arp", "", "{pref: 9, protocol: arp, flower: {}, action: drop}", True),
-    ("requests_of_arp", "", "{pref: 9, protocol: arp, flower: {arp_op: 1}, action: drop}", False),
+    ("requests_of_arp", "", "{pref: 9, protocol: arp, flower: {arp_op: 1}, action: drop}", True),
     ("tcp", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp}, action: drop}", True),
     ("udp", "", "{pref: 9, protocol: ip, flower: {ip_proto: udp}, action: drop}", False),
     ("its_port", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp, dst_port: 22}, action: drop}", True),
@@ -115,6 +115,18 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
         ("itself", "ingress", LOCAL, True), ("with_its_network", "ingress", "10.0.0.0/24", True),
         ("from_its_peer", "egress", PEER, True), ("to_another", "ingress", "10.0.0.6", False),
         ("from_itself", "egress", LOCAL, False))),
+    *((f"written_{name}", "", f"{{pref: 9, protocol: ip, flower: {{ip_proto: tcp}}, action: "
+       f"[{{pedit: {{munge: {{{munge}}}}}}}{behind}]}}", cut) for name, munge, behind, cut in (
+        ("to_another", "ip dst: 10.0.0.9", ", {csum: {of: [iph, tcp]}}", True),
+        ("from_another", "ip src: 10.9.0.9", ", {csum: {of: [iph, tcp]}}", True),
+        ("as_it_is", f"ip src: {PEER}, ip dst: {LOCAL}, tcp dport: 22", "", False),
+        ("to_another_port", "tcp dport: 23", ", {csum: {of: [tcp]}}", True),
+        ("a_port_of_udp", "udp dport: 23", "", False),
+        ("as_udp", "ip protocol: 17", ", {csum: {of: [iph]}}", True),
+        ("tos_without_a_sum", "ip dsfield: 8", "", True),
+        ("tos_with_a_sum", "ip dsfield: 8", ", {csum: {of: [iph]}}", False),
+        ("tos_behind_its_sum", "ip dsfield: 8", ", {csum: {of: [iph]}}, {pedit: {munge: {ip dsfield: 16}}}", True),
+        ("for_another_card", "eth dst: '02:00:00:00:07:07'", "", False))),
     ("rewritten_and_asked_again", "", "{pref: 9, matchall: {}, action: [{vlan: {do: pop}}, reclassify]}", False),
 ]  # fmt: skip
 OF_SESSION += [

@@ -224,6 +224,12 @@ def test_shared_action_that_changes_alone_is_looked_at(desk: Desk, now: str, the
     assert ("change action gact 7 would cut" in told) == cut
 
 
+def test_shared_action_that_rewrites_is_looked_at(desk: Desk) -> None:
+    text = "{actions: {pedit 7: {munge: {ip dst: 10.0.0.9}}}, tc: {eth1: {ingress: [%s, action: pedit 7}]}}}"
+    assert "--allow eth1" in refused(desk, "", text % "{pref: 9, protocol: ip, matchall: {}")
+    assert refused(desk, "", text % "{pref: 9, protocol: ipv6, matchall: {}") == ""
+
+
 def test_shared_action_that_decides_is_told_whatever_else_changes(desk: Desk) -> None:
     text = "actions: {gact 7: {control: %s}}\ntc: {eth1: {ingress: [%s{pref: 9, matchall: {}, action: gact 7}]}}"
     other = "{pref: 1, protocol: ip, flower: {src_ip: 10.9.0.8}}, "

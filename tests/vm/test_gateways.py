@@ -89,3 +89,22 @@ def test_nexthop_in_a_network_that_others_took_stays_when_a_change_is_refused(
         engine.apply(allow=frozenset({"d"}))
     assert "put back" not in str(error.value)
     assert here("ip nexthop") == before
+
+
+BEHIND = """
+links: {d0: {kind: dummy, up: true, addresses: [192.0.2.1/24, {address: '2001:db8::1/64', nodad: true}]}}
+nexthops: {1: {via: 10.9.9.9, dev: d0}, 2: {via: '2001:db8:9::9', dev: d0}}
+routes:
+  - {to: 10.5.0.0/16, nhid: 1}
+  - {to: '2001:db8:5::/64', nhid: 2}
+  - {to: 10.9.9.0/24, dev: d0}
+  - {to: '2001:db8:9::/64', dev: d0}
+"""
+
+
+def test_nexthops_whose_gateways_a_route_of_the_same_change_leads_to(engine_in: EngineIn) -> None:
+    engine = engine_in("here", BEHIND)
+    engine.apply()
+    assert "via 10.9.9.9" in here("ip route show 10.5.0.0/16")
+    assert "via 2001:db8:9::9" in here("ip -6 route show 2001:db8:5::/64")
+    assert not engine.diff().steps

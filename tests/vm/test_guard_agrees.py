@@ -325,7 +325,7 @@ CASES = {
     ),
     "one_port_of_a_ring": Case(_SIDE, _RING % ("false", "true"), False, _RING % ("true", "true")),
 }  # fmt: skip
-_ALLOWED = frozenset({"eth1", "d8", "d9", "br0", "x", "sec0", "h", "s1", "s2", "red", "lo", "eth3"})
+_ALLOWED = frozenset({"eth1", "v1", "d8", "d9", "br0", "x", "sec0", "h", "s1", "s2", "red", "lo", "eth3"})
 
 
 def agrees(server: socket.socket, directory: Path, case: Case, session: Session = SESSION) -> None:

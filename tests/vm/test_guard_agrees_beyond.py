@@ -2,12 +2,14 @@
 """What the guard refuses of addresses, tunnels, and what lies behind a router ends a session; of IPv6, too."""
 
 import socket
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.netns import entered
@@ -40,6 +42,21 @@ netns exec mid sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 )
 _OTHER_END = f"-n there address add {PEER}/8 dev eth1\n-n here link add d9 up type dummy"
 _OTHER_END_IPV6 = f"-n there address add {_OF_IPV6.peer}/64 dev eth1 nodad\n-n here link add d9 up type dummy"
+# A veth pair of this host, whose other end is a port of the bridge that leads out.
+_BY_BRIDGE = """\
+-n here link add v0 up type veth peer name v1
+-n here link add br0 up type bridge
+-n here link set v1 up master br0
+-n here link set eth1 master br0
+-n here address add %s dev v0
+-n there address add %s dev eth1"""
+_ONLY = "links: {x: {kind: macvlan, link: eth1, mode: source, macaddr: ['%s']}}"
+_SOURCED = f"""\
+-n there link set eth1 address 02:00:00:00:09:09
+-n there address add {PEER}/8 dev eth1
+-n here link add x link eth1 type macvlan mode source macaddr set 02:00:00:00:09:09
+-n here address add {LOCAL}/8 dev x
+-n here link set x up"""
 _OVER_ROUTER = f"{_BY_ROUTER}\n" + on(
     "x",
     f"type gre local {_ROUTED.local} remote {_ROUTED.peer} ttl 64",
@@ -62,6 +79,17 @@ def _own(*more: str, address: str = f"{LOCAL}/8") -> str:
     return f"links: {{eth1: {{addresses: [{{address: '{address}', {', '.join(more)}}}]}}}}"
 
 
+# Two gateways, by one of which the session leaves.
+_TWO_WAYS = f"""\
+-n here link add eth2 up type veth peer name eth2 netns there
+-n there link set eth2 up
+-n here address add 192.0.5.1/24 dev eth2
+-n there address add 192.0.5.2/24 dev eth2
+-n here address add {LOCAL}/32 dev eth1
+-n there address add {PEER}/32 dev lo
+-n there link set lo up
+-n there route add {LOCAL}/32 via 192.0.2.1"""
+_HOPS = {"eth1": "via: 192.0.2.%d, dev: eth1", "eth2": "via: 192.0.5.%d, dev: eth2"}
 _BESIDE, _BESIDE_IPV6 = (f"-n here route add {net} dev d9 metric 50" for net in ("10.0.0.0/8", "2001:db8::/64"))
 _OWN_IPV6 = f"{_OF_IPV6.local}/64"
 _HOPLIMIT = f"routes: [{{to: {_ROUTED.peer}/32, via: 192.0.3.9%s}}]"
@@ -122,6 +150,44 @@ CASES = {
         )
         for vid in (0, 5, 7)
     },
+    "untagged_packets_come_into_the_vlan_of_who_has_a_tag": (
+        SESSION, Case(_TAGGED, (_IN_5 % "").replace("master: br0, vlans: [{vid: 5}",
+                      "master: br0, vlans: [{vid: 5, pvid: true}"), False, _IN_5 % ""),
+    ),
+    **{
+        f"{option.partition(':')[0]}_of_the_port_that_{where}_by_{session.local}": (
+            session,
+            Case(
+                _BY_BRIDGE % tuple(f"{end}/{length}" for end in (session.local, session.peer)),
+                f"links: {{br0: {{kind: bridge, ports: [eth1, v1]}}, {port}: {{port: {{{option}}}}}}}", ends,
+                "links: {br0: {kind: bridge, ports: [eth1, v1]}}",
+            ),
+        )
+        for option in ("mcast_flood: false", "neigh_suppress: true")
+        for session, length, port, where, ends in (
+            (_OF_IPV6, "64 nodad", "v1", "it_comes_in", True),
+            (_OF_IPV6, "64 nodad", "eth1", "it_leaves", False),
+            (SESSION, "8", "v1", "it_comes_in", False),
+        )
+    },
+    **{
+        f"macvlan_for_{what}": (SESSION, Case(_SOURCED, _ONLY % mac, ends))
+        for what, mac, ends in (("another", "02:00:00:00:09:0a", True), ("the_other_end", "02:00:00:00:09:09", False))
+    },
+    "throw_out_of_the_table_of_this_host": (
+        _OF_IPV6,
+        Case(
+            f"-n here link set lo up\n-n here address add {_OWN_IPV6} dev eth1 nodad\n{_OTHER_END_IPV6}",
+            f"routes: [{{to: '{_OF_IPV6.peer}/128', type: throw, table: local}}]", False,
+        ),
+    ),
+    "throw_out_of_the_table_of_this_host_that_is_also_the_main_one": (
+        SESSION,
+        Case(
+            f"-n here link set lo up\n-n here address add {LOCAL}/8 dev eth1\n{_OTHER_END}",
+            f"routes: [{{to: {PEER}/32, type: throw, table: local}}]", True,
+        ),
+    ),
 }  # fmt: skip
 
 
@@ -140,6 +206,40 @@ def test_what_ends_the_session_is_refused(server: socket.socket, tmp_path: Path,
         of_ipv6 = socket.create_server(("", SESSION.local_port), family=socket.AF_INET6)
     with closing(of_ipv6):
         agrees(of_ipv6 if ":" in session.peer else server, tmp_path, case, session)
+
+
+def _of_nexthops(*hops: str) -> str:
+    numbered = [f"{hop[-1]}: {{{hop}}}" for hop in hops]
+    group = ", ".join(f"{{id: {hop[-1]}}}" for hop in hops)
+    return f"nexthops: {{{', '.join(numbered)}, 9: {{group: [{group}]}}}}\nroutes: [{{to: {PEER}/32, nhid: 9}}]"
+
+
+def _of_ways(*hops: str) -> str:
+    several = ", ".join(f"{{{hop}}}" for hop in hops)
+    return f"routes: [{{to: {PEER}/32, {hops[0] if len(hops) == 1 else f'nexthops: [{several}]'}}}]"
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("route", [_of_nexthops, _of_ways])
+def test_of_several_ways_the_session_needs_its_own(
+    server: socket.socket, tmp_path: Path, route: Callable[..., str]
+) -> None:
+    ip(_TWO_WAYS)
+    engine_in("here", tmp_path, route(*(hop % 2 for hop in _HOPS.values()))).apply()
+    get = ["ip", "-n", "here", "route", "get", PEER, "from", LOCAL]
+    found = subprocess.run(get, check=True, capture_output=True, text=True).stdout
+    own, other = sorted(_HOPS, key=lambda link: f"dev {link}" not in found)
+
+    def engine(**ends: int) -> Engine:
+        hops = (hop % ends[link] for link, hop in _HOPS.items() if link in ends)
+        return engine_in("here", tmp_path, route(*hops))
+
+    for ends in ({own: 2, other: 9}, {own: 2}, {own: 2, other: 2}):
+        engine(**ends).apply()
+        assert reaches(server)
+    for ends in ({own: 9, other: 2}, {other: 2}):
+        with pytest.raises(GuardError, match=f"your session from {PEER}; --allow {own}"):
+            engine(**ends).apply()
 
 
 @pytest.mark.vm("stock")

@@ -6,18 +6,18 @@ that maps VLANs to tunnels, still has its packets, and so has one that is isolat
 they come from the bridge itself; one that does neither is found by nobody.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from netgroupd.engine.guard.bridged import vlans_by_bridge
 from netgroupd.engine.guard.carriers import carriers, spares
-from netgroupd.engine.guard.detour import leads_away
-from netgroupd.engine.guard.forwarded import is_kept_from, leads_to_another
+from netgroupd.engine.guard.detour import is_followed, leads_away
+from netgroupd.engine.guard.forwarded import is_kept_from, keeps_questions, leads_to_another, takes_nothing_from
 from netgroupd.engine.guard.tunnels import WayTo, misses_far_end
 from netgroupd.engine.guard.way import Way, contains
 from netgroupd.model.address import plain_address
 from netgroupd.model.bridge_vlan import DEFAULT_VID
-from netgroupd.model.state import Key, Object, State, records
+from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
@@ -52,7 +52,7 @@ class Carried:
         self._links = around.of("link")
         self._carriers: dict[str, list[Way]] = {}
         self._sources: dict[str, list[Way]] = {}
-        self._nexthops: dict[Value, Way] = {}
+        self._nexthops: dict[Value, list[Way]] = {}
         self._tables: dict[tuple[Value, Value], str] = {
             (way.family, way.route.table): way.link for way in reversed(ways) if way.to
         }
@@ -70,7 +70,8 @@ class Carried:
             if way.to and not used.length:
                 followed = self._followed.get((way.family, used.table), 0)
                 self._followed[way.family, used.table] = max(used.metric, followed)
-            self._nexthops.update(dict.fromkeys((used.nexthop, *_members(around, used.nexthop)), way))
+            for number in (used.nexthop, *self._members(way)):
+                self._nexthops.setdefault(number, []).append(way)
         self._ways = ways
         self._vlans: dict[tuple[Way, str], frozenset[Value]] = {}  # in which a way goes through a bridge, if known
         by_port: dict[tuple[str, str], list[Way]] = {}
@@ -109,12 +110,22 @@ class Carried:
             return self._readdressed(step)
         if obj.cls == "route" and (link := self._rerouted(step)):
             return link, "the default route"
-        if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
-            return (way.link, way.whose) if leads_away(step) else None
+        if obj.cls == "nexthop":
+            ways = self._nexthops.get(obj.key[0], ())
+            away = next((way for way in ways if leads_away(step, follows=self._followed_by(way))), None)
+            return (away.link, away.whose) if away else None
         if obj.cls == "fdb":
             way = next((way for way in self._ways if self._forwards_elsewhere(step, way)), None)
             return (way.link, way.whose) if way else None
         return self._misdirected(step) if obj.cls == "neighbour" else self._interrupted(step)
+
+    def _members(self, way: Way) -> list[Value]:
+        """The members that a way may go by, of the group that its nexthop is, if it is one."""
+        group = self._around.of("nexthop").get((way.route.nexthop,))
+        return [one.get("id") for one in records(group.attrs, "group") if self._followed_by(way)(one)] if group else []
+
+    def _followed_by(self, way: Way) -> Callable[[Attrs], bool]:
+        return lambda hop: is_followed(hop, way, self._around.of("nexthop"))
 
     def _forwards_elsewhere(self, step: Step, way: Way) -> bool:
         """Whether an entry has a bridge or a VXLAN send what is for one end of a way elsewhere."""
@@ -182,9 +193,21 @@ class Carried:
             cut = [way for way in ways if self._is_in_default(step, way)]
         elif "min_links" in step.attrs and not self._has_ports(obj.name):
             cut = ways
+        elif keeps_questions(step.attrs) and self._is_within(obj.name):
+            cut = [way for way in ways if way.family == "inet6"]
         else:
-            cut = [way for way in ways if misses_far_end(step, way.to, self._way_to)]
+            cut = [way for way in ways if misses_far_end(step, way.to, self._way_to) or self._is_unheard(step, way)]
         return (obj.name, cut[0].whose) if cut else None
+
+    def _is_within(self, port: str) -> bool:
+        """Whether a port of a bridge is where what comes goes on to this host."""
+        link = self._links.get((port,))
+        return link is not None and port in self._within.get(str(link.attrs.get("master")), ())
+
+    def _is_unheard(self, step: Step, way: Way) -> bool:
+        """Whether a macvlan takes nothing from the neighbour of a way any more."""
+        told = step.attrs.keys() & {"mode", "macaddr"} and way.link == step.object.name
+        return bool(told) and takes_nothing_from(way.route.lladdr, self._plan_of[step.object.name])
 
     def _homeless(self, step: Step) -> list[Way]:
         """The ways of which a link takes the address along: it goes, and no other has it then, or changes its VRF."""
@@ -239,7 +262,7 @@ class Carried:
         link = self._links.get((port,))
         bridge = str(port if link is None or kind_of(link) == "bridge" else link.attrs.get("master"))
         vlans = self._vlans.get((way, bridge))
-        if vlans is None or vid in vlans:
+        if vlans is None or (vid in vlans and not _only_takes_in(step)):
             return True
         if not step.attrs.get("pvid"):
             return False  # found before all VLANs of the host are looked at, for one trunk may have 4,094 such steps
@@ -288,7 +311,9 @@ class Carried:
         family, table, destination, _, metric = step.object.key
         assert isinstance(metric, int)
         spare = metric > self._followed.get((family, table), metric)
-        if (family, table) not in self._tables or destination not in _DEFAULTS or spare or not leads_away(step):
+        if (family, table) not in self._tables or destination not in _DEFAULTS or spare:
+            return ""
+        if not any(leads_away(step, follows=self._followed_by(way)) for way in self._ways):
             return ""
         return str((step.before or step.object).attrs.get("dev") or self._tables[family, table])
 
@@ -355,14 +380,14 @@ def _is_made_with(address: str, token: Value) -> bool:
     return token != NONE and lower_half(address) == lower_half(str(token))
 
 
+def _only_takes_in(step: Step) -> bool:
+    """Whether a port only begins or ends to take what has no tag into a VLAN whose packets it sends with one."""
+    said = step.attrs.keys() & {"pvid", "untagged", "state"}
+    return step.op is Op.CHANGE and said == {"pvid"} and bool(step.before and not step.before.attrs.get("untagged"))
+
+
 def _retags(step: Step) -> bool:
     """Whether a step about a VLAN of a port takes or shuts it away, or changes what has a tag and what has none."""
     attrs = step.attrs
     changed = step.op is Op.CHANGE and (attrs.keys() & {"pvid", "untagged"} or attrs.get("state", _OPEN) != _OPEN)
     return step.op is Op.DELETE or bool(changed) or bool(attrs.get("pvid"))
-
-
-def _members(around: State, nexthop: int) -> list[Value]:
-    """The members of the group that a nexthop is, if it is one."""
-    group = around.of("nexthop").get((nexthop,))
-    return [one.get("id") for one in records(group.attrs, "group")] if group else []

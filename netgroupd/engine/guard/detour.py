@@ -22,7 +22,7 @@ from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.address import plain_address
 from netgroupd.model.route import MAIN_TABLE, TABLES
 from netgroupd.model.rule import stands_beside
-from netgroupd.model.state import NOTHING, Attrs, Object, State, records
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.value import Value, ip_text, split_prefix
 from netgroupd.plan.compare import UNOWNED, kind_of, same
 from netgroupd.plan.step import Op, Step
@@ -37,29 +37,45 @@ _RETURNING = frozenset({"route", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
 _TAKEN_HERE = frozenset({"local", "unicast"})  # beside a route of that type to it an address of this host stays one
 _AS_IT_IS = frozenset({"ip", "ip6"})  # of tunnels, which the links that are none do not ask for
-_SEVERAL = frozenset({"nexthops", "group"})
+_HOPS = frozenset({"nexthops", "group", "via", "dev"})
 _REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "encap", "blackhole", "group"})
 # What a route has that mentions none of it; "dev" and "src" the kernel finds by itself.
 _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None, "encap": None}
 
 
-def leads_away(step: Step) -> bool:
+def leads_away(step: Step, *, follows: Callable[[Attrs], bool] = bool) -> bool:
     """Whether a step takes away a route or nexthop, or changes where it leads; becoming netgroupd's does not.
 
-    Nor does it to get more ways beside those that there are, as a group whose uplink has its carrier again.
+    Nor does it to get more ways beside those that there are, as a group whose uplink has its carrier again, or to
+    lose some of them that nobody ``follows``.
     """
     changed = _REROUTING & _differing(step).keys() if step.op is Op.CHANGE else frozenset[str]()
-    return step.op is Op.DELETE or bool(changed - _SEVERAL) or any(_loses_one(step, name) for name in changed)
+    if step.op is Op.DELETE or changed - _HOPS:
+        return True
+    if not changed or step.before is None:
+        return False
+    before, then = _hops(step.before.attrs), _hops(step.object.attrs)
+    lost = [hop for hop in before if not _is_among(hop, then)]
+    return bool(lost) if len(before) == 1 else any(map(follows, lost))
 
 
-def _loses_one(step: Step, name: str) -> bool:
-    """Whether one of the several ways that there were is not among those that there are then."""
-    before = _hops(step.before.attrs, name) if step.before else frozenset()
-    return not before or not before <= _hops(step.attrs, name)
+def _hops(attrs: Attrs) -> Sequence[Attrs]:
+    """The ways of a route or a group of nexthops; that of another is itself one."""
+    return records(attrs, "nexthops") or records(attrs, "group") or (attrs,)
 
 
-def _hops(attrs: Attrs, name: str) -> frozenset[tuple[Value, ...]]:
-    return frozenset((one.get("id"), one.get("via"), one.get("dev")) for one in records(attrs, name))
+def _is_among(hop: Attrs, others: Sequence[Attrs]) -> bool:
+    """Whether a way is one of some; which link leads to a gateway need not be said."""
+    said = hop.get("id"), hop.get("via")
+    return any((one.get("id"), one.get("via")) == said and one.get("dev") in (None, hop.get("dev")) for one in others)
+
+
+def is_followed(hop: Attrs, way: Way, nexthops: Mapping[Key, Object]) -> bool:
+    """Whether ``way`` may go by one of several ways, which may be one of the ``nexthops``; anywhere leads by all."""
+    member = nexthops.get((hop.get("id"),))
+    attrs = member.attrs if member else hop
+    same = attrs.get("dev") in (None, way.link) and attrs.get("via") in (None, way.route.gateway or way.to)
+    return same or way.anywhere
 
 
 def _differing(step: Step) -> Attrs:
@@ -131,7 +147,8 @@ class Detours:
         placed = (table, tos, metric, length_of(destination)) == (used.table, 0, used.metric, used.length)
         if not placed or not way.is_in(destination):
             return False
-        return _ends_at_router(step.attrs, way) or (leads_away(step) and not self._is_covered(step, way))
+        led_away = leads_away(step, follows=lambda hop: is_followed(hop, way, {}))
+        return _ends_at_router(step.attrs, way) or (led_away and not self._is_covered(step, way))
 
     def _is_covered(self, step: Step, way: Way) -> bool:
         """Whether in place of a route that goes the next one leads the same way, and stays.
@@ -177,7 +194,9 @@ class Detours:
 
     def _outranks(self, route: Object, way: Way) -> bool:
         _, table, destination, tos, metric = route.key
-        asked_first = table == TABLES["local"] != way.route.table
+        # To the table in use; of IPv4 the two are one until there is a rule.
+        leads_on = route.attrs.get("type") == "throw" and way.family == "inet6"
+        asked_first = table == TABLES["local"] != way.route.table and not leads_on
         better = asked_first or (table == way.route.table and _is_closer(destination, _number(metric), way))
         return better and not tos and way.is_in(destination)
 

@@ -21,6 +21,8 @@ from netgroupd.plan.compare import kind_of
 _SAME_BELOW = frozenset({"bridge", "bond", "team", "macvlan", "macvtap", "ipvlan", "ipvtap", "vrf"})
 _ARP_REQUEST, _ARP_REPLY = 1, 2
 _SOLICITATION, _ADVERTISEMENT = 135, 136
+_TO_ALL = "ff:ff:ff:ff:ff:ff"
+_GROUP_OF_NODES = "ff02::1:ff00:0"  # the rest is the end of the address that is asked for
 _V4_PORTS, _V6_PORTS = 20, 40
 _OF_MAC = len("02:00:00:00:00:01")
 LEAST_BYTES = 42  # of a frame: the headers of Ethernet and of ARP, or more
@@ -81,16 +83,33 @@ def exchange(way: Way, link: Object | None) -> Exchange:
         # How it begins, and goes on where no program has asked for anything else.
         out.append(_with(leaving, {"ip_tos": "0x0", "ip_ttl": _USUAL_TTL}))
         back.append(_with(coming, {"ip_tos": "0x0"}))
-    if six:
-        asks, told = (
-            Packet(protocol, {"ip_proto": "icmpv6", "icmp_type": kind}, header=_header(six, {"ip_proto": "icmpv6"}))
-            for kind in (_SOLICITATION, _ADVERTISEMENT)
-        )
-    else:
-        asks, told = (Packet("arp", {"arp_op": operation}) for operation in (_ARP_REQUEST, _ARP_REPLY))
     if link is None or link.attrs.get("arp") is False:
         return Exchange((*out,), (*back,))
-    return Exchange((*out, asks), (*back, told))
+    out.append(_resolving(six, _SOLICITATION if six else _ARP_REQUEST))
+    back.append(_resolving(six, _ADVERTISEMENT if six else _ARP_REPLY))
+    if way.session.peer:  # a session begins with that the other end, or the gateway, asks for this one
+        back.append(_asked_for(way))
+        out.append(_resolving(six, _ADVERTISEMENT if six else _ARP_REPLY))
+    return Exchange((*out,), (*back,))
+
+
+def _resolving(six: bool, what: int, **more: Value) -> Packet:
+    """By which a neighbour is asked for, or tells where it is."""
+    if not six:
+        return Packet("arp", {"arp_op": what, **more})
+    known = {"ip_proto": "icmpv6", "icmp_type": what, **more}
+    return Packet("ipv6", known, header=_header(six, known))
+
+
+def _asked_for(way: Way) -> Packet:
+    """The question for this host, which goes to all of a link; who is behind a gateway may be led to any address."""
+    if way.family == "inet":
+        return _resolving(False, _ARP_REQUEST, dst_mac=_TO_ALL)
+    if way.is_routed or not way.route.source:
+        return _resolving(True, _SOLICITATION)
+    last = ip_bytes(way.route.source)[-3:]
+    group = ip_text(ip_bytes(_GROUP_OF_NODES)[:-3] + last)
+    return _resolving(True, _SOLICITATION, dst_ip=group, dst_mac=f"33:33:ff:{last.hex(':')}")
 
 
 def _segments(way: Way, protocol: str) -> tuple[Packet, Packet]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from netgroupd.engine.guard.fit import Fit, fit
 from netgroupd.engine.guard.packet import LEAST_BYTES, Packet
+from netgroupd.engine.guard.rewritten import is_lost
 from netgroupd.engine.guard.way import contains
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.action import shared, usual_control
@@ -133,8 +134,8 @@ class _Pass:
         """Whether nobody takes it any more: with other tags or another address than before, or for somebody else."""
         tags: tuple[object, ...] = self._packet.tags
         taken, translated = "host", False
-        for action in actions:
-            assert isinstance(action, Mapping)
+        certain = [*self._certain(actions)]
+        for action in certain:
             kind, done = action["kind"], action.get("do")
             if kind in ("vlan", "mpls") and done == "push":
                 tags = (kind, *tags)
@@ -144,11 +145,32 @@ class _Pass:
                 taken = str(action.get("ptype", taken))
             elif kind == "nat":
                 translated = translated or self._is_translated(action)
+        segment = self._packet.known.get("ip_proto") == "tcp"
+        strange = (taken == "otherhost" or (taken != "host" and segment)) and bool(self._hook.indev)
+        unread = tags != self._packet.tags or translated or strange
+        return unread or is_lost(certain, self._packet, leaving=not self._hook.indev)
+
+    def _certain(self, actions: tuple[Value, ...]) -> Iterator[Action]:
+        """The actions that are done one after the other whatever comes of them."""
+        for action in actions:
+            assert isinstance(action, Mapping)
+            if stands := self._standing(action):
+                yield stands
             if self._of_action(action) != {"pipe"}:
                 break
-        segment = self._packet.known.get("ip_proto") == "tcp"
-        strange = taken == "otherhost" or (taken != "host" and segment)
-        return tags != self._packet.tags or translated or (strange and bool(self._hook.indev))
+
+    def _standing(self, action: Action) -> Action | None:
+        """The action itself, or the shared one that is meant, if there is one."""
+        if not (place := shared(action["kind"])):
+            return action
+        if not (stands := self._hook.places.actions.get(place)):
+            return None
+        if self._blame is not None:
+            self._blame.append(place)
+        inside = stands.attrs["actions"]
+        assert isinstance(inside, tuple)
+        assert isinstance(inside[0], Mapping)
+        return inside[0]
 
     def _is_translated(self, nat: Action) -> bool:
         """Whether one end gets another address, by which the other end of what there is knows nobody."""
@@ -181,15 +203,9 @@ class _Pass:
 
     def _of_action(self, action: Action) -> set[str]:
         """What one action may say is next."""
-        if place := shared(action["kind"]):
-            if not (stands := self._hook.places.actions.get(place)):
-                return {"pass"}
-            if self._blame is not None:
-                self._blame.append(place)
-            inside = stands.attrs["actions"]
-            assert isinstance(inside, tuple)
-            assert isinstance(inside[0], Mapping)
-            action = inside[0]
+        if (stands := self._standing(action)) is None:
+            return {"pass"}
+        action = stands
         kind = action["kind"]
         control = str(action.get("control") or usual_control(action))
         if kind == "bpf":
