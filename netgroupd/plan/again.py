@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 from netgroupd.model.kinds import RING_PORTS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.narrowed import is_resized
+from netgroupd.plan.narrowed import kept_mtu
 
 # What a link of a kind names for good, and does not go with.
 _FOR_GOOD = {"hsr": RING_PORTS, "xfrm": ("dev",)}
@@ -41,7 +41,5 @@ def told_again(
         told = changed.get(have.name, NOTHING)
         said = {**want.attrs, **told}
         again = {field: attrs[field] for field in named if said.get(field, attrs[field]) == attrs[field]}
-        if "dev" in again and "mtu" in attrs and "mtu" not in told and is_resized(kind_of(have), again):
-            again["mtu"] = attrs["mtu"]
         if again:
-            yield have.name, again
+            yield have.name, {**kept_mtu(have, again), **told, **again}

@@ -21,7 +21,7 @@ from netgroupd.plan.again import broken, told_again
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
 from netgroupd.plan.led_away import without_led_away
-from netgroupd.plan.narrowed import is_resized
+from netgroupd.plan.narrowed import kept_mtu
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.vlans_up import as_below
@@ -154,8 +154,8 @@ class _Comparison:
             attrs = {**attrs, "master": None}
         if actual.get("netns") and "netns" not in wanted:
             attrs = {**attrs, "netns": None}
-        if "mtu" in actual and is_resized(kind_of(have), attrs):
-            attrs = {"mtu": actual["mtu"], **attrs}
+        if kept := kept_mtu(have, attrs):
+            attrs = {**kept, **attrs}
         if "mac" in attrs and "master" not in attrs and self._has_mac_of_master(have):
             attrs = {name: value for name, value in attrs.items() if name != "mac"}
         return attrs
