@@ -4,9 +4,8 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State
-from netgroupd.model.value import ip_bytes, ip_text
+from netgroupd.model.value import ip_bytes, split_prefix
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.reach import closure
@@ -15,7 +14,8 @@ from netgroupd.plan.without_mac import is_by_a_port
 
 _BORROW_OF_PORTS = TEAMING | {"bridge"}
 _FLUSHING = frozenset({"mac", "arp"})
-_OF_LINKS_ALONE = bytes.fromhex("fe80") + bytes(10)
+OF_IPV4 = (bytes(12), bytes.fromhex("fe80") + bytes(10))
+"""What the addresses begin with that the kernel gives to a sit by itself, followed by one of IPv4."""
 _LEAVING = frozenset({"master", "netns"})
 # They have the MAC of the link below them unless they were given another one.
 _HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
@@ -83,14 +83,16 @@ def _followed(found: set[str], actual: State) -> frozenset[str]:
 def is_by_kernel(obj: Object, actual: State) -> bool:
     """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link.
 
-    Or an address is one that a tunnel has of that which it sends from, and of which the kernel does not say that.
+    Or an address is one that a sit has of that which it sends from, or of each of the host, and the kernel does not
+    say that.
     """
     link = actual.link(obj.name)
     if link is None or UNOWNED not in obj.attrs:
         return False
     if obj.cls == "address":
-        local = str(link.attrs.get("local") or "")
-        return "." in local and plain_address(obj.key) == ip_text(_OF_LINKS_ALONE + ip_bytes(local))
+        address, local = split_prefix(str(obj.key[1]))[0], link.attrs.get("local")
+        ends = address[-4:] == ip_bytes(str(local)) if local else address[-4] > 0
+        return kind_of(link) == "sit" and address[:-4] in OF_IPV4 and ends
     return (
         obj.cls == "neighbour"
         and obj.attrs.get("state") == "noarp"

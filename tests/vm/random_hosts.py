@@ -313,7 +313,7 @@ class Life:
             with Witness("here") as witness:
                 plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
                 undisturbed(witness, plan)
-        except KernelError as error:
+        except (ConfigError, KernelError) as error:
             assert self.damage, error  # noqa: PT017  # which may be in the way of what was there before it
             self.refused.append(str(error))
             if "put back" not in str(error):  # no route leads again through a link that somebody has taken down
