@@ -71,3 +71,18 @@ def test_tunnel_sends_by_it_again(engine_in: EngineIn, kind: str) -> None:
     engine_in("here", goal, _Once).apply()
     assert _shown() == before
     assert not engine_in("here", goal).diff().steps
+
+
+@pytest.mark.parametrize("said", [", port: {backup_port: below}", ""], ids=["of_the_file", "by_hand"])
+def test_port_has_its_backup_again(engine_in: EngineIn, said: str) -> None:
+    text = f"links: {{b: {{kind: bridge}}, t: {{kind: dummy, master: b{said}}}, below: {{kind: %s, master: b}}}}\n"
+    was, goal = text % "dummy", text % "gretap, external: true"
+    engine_in("here", was).apply()
+    here("bridge link set dev t backup_port below")
+    steps = len(engine_in("here", goal).diff().steps)
+    for at in range(steps):
+        with pytest.raises(KernelError):
+            engine_in("here", goal, partial(_stumbling, at)).apply()
+        assert "backup_port below" in _shown(), f"refused step {at} of {steps}"
+    engine_in("here", goal, _Once).apply()
+    assert "backup_port below" in _shown()
