@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress, count, filterfalse, islice
 from typing import NamedTuple, TypeAlias
 
+from netgroupd.engine.busy import with_takers
 from netgroupd.engine.kept.astray import about_gone, led_astray
 from netgroupd.engine.kept.listed import listed_by_others
 from netgroupd.engine.kept.theirs import give_back, on_links
@@ -211,7 +212,7 @@ def converge(
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
         kernel.dark(plan.darkened)  # what follows from it is there to be seen then
         if serious := _serious(kernel, refused):
-            raise steps_error(serious)
+            raise steps_error(with_takers(kernel, serious))
         unwanted = tuple(each for each in refused if is_optional(each.step))
         left_out += unwanted
         whole, goal = goal, without(goal, keys_of((each.step for each in unwanted), goal))

@@ -11,6 +11,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import TypeAlias
 
 from netgroupd.errors import AccessError
 from netgroupd.kernel.beyond import lower_of, number_of
@@ -31,6 +32,8 @@ from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, cls_of
 from netgroupd.plan.theirs import Going, Theirs
 
 _HOME = ""
+_Numbers: TypeAlias = tuple[dict[int | None, str], Iterator[tuple[int | None, str]]]
+"""Which namespaces have which numbers in one, and those that are still to be asked for."""
 # Refers to links of the new namespace, or is not heeded when the link is made.
 _AFTER = frozenset({"master", "alias", "altnames", "carrier", "protodown"})
 
@@ -108,20 +111,33 @@ class Kernels(Kernel):
 
     def _add_lower(self, state: State) -> None:
         """Name the lower links, and the ends of cables, that are in another namespace than their link."""
+        numbers: dict[str, _Numbers] = {}
         for link in list(state.of("link").values()):
             row = _row_of_lower(link)
-            if row and not link.attrs.get(row) and (lower := self._lower(link.name)):
+            if row and not link.attrs.get(row) and (lower := self._lower(link.name, numbers)):
                 state.add(link.having({row: lower}))
 
-    def _lower(self, name: str) -> str:
-        here = self._at(self._place(name))
+    def _lower(self, name: str, numbers: dict[str, _Numbers]) -> str:
+        place = self._place(name)
+        here = self._at(place)
         number, index = lower_of(here._context, here.names.index(name)) or (-1, 0)
-        for netns, there in ((_HOME, self), *self._others.items()) if index else ():
-            if there is not here and number_of(here._context, there.names.fd) == number:
-                with suppress(UnknownLinkError):
-                    lower = there.names.name(index)
-                    return lower if self._place(lower) == netns else ""
+        if not index:
+            return ""
+        known, more = numbers.setdefault(place, ({}, self._numbered(place)))
+        while number not in known and (found := next(more, None)):  # each is asked for once, for all links
+            known[found[0]] = found[1]
+        with suppress(UnknownLinkError, KeyError):
+            netns = known[number]
+            lower = self._at(netns).names.name(index)
+            return lower if self._place(lower) == netns else ""
         return ""
+
+    def _numbered(self, place: str) -> Iterator[tuple[int | None, str]]:
+        """The numbers of the other namespaces in one, as far as it knows them."""
+        here = self._at(place)
+        for netns, there in ((_HOME, self), *self._others.items()):
+            if there is not here:
+                yield number_of(here._context, there.names.fd), netns
 
     def _add_rest(self, state: State, netns: str, selection: Selection) -> None:
         links = frozenset(name for name, place in self._places.items() if place == netns)

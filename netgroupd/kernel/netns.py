@@ -57,6 +57,11 @@ def is_there(netns: str) -> bool:
     return path_of(netns).exists()
 
 
+def named() -> list[str]:
+    """The namespaces that have a name."""
+    return sorted(path.name for path in _DIRECTORY.iterdir()) if _DIRECTORY.is_dir() else []
+
+
 def open_netns(netns: str) -> int:
     """A file descriptor of the namespace.
 

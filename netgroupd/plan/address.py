@@ -14,14 +14,15 @@ from typing import TypeAlias
 from netgroupd.model.address import plain_address
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Key, Object, State
-from netgroupd.model.value import Value, ip_bytes, ip_text
+from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.absent import networks_of
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import stripped
 from netgroupd.plan.step import Op, Step
 
 Subnet: TypeAlias = tuple[object, ...]
-_OF_LINKS_ALONE = bytes.fromhex("fe80") + bytes(10)  # what such an address has before that
+OF_IPV4 = (bytes(12), bytes.fromhex("fe80") + bytes(10))
+"""What the addresses begin with that the kernel gives to a sit by itself, followed by one of IPv4."""
 _USUAL = "global"  # what an address is where no scope is said
 _WHY = "another one of its subnet belongs before it"
 
@@ -32,10 +33,13 @@ def subnet_of(address: Key) -> Subnet:
 
 
 def is_of_tunnel(address: Object, actual: State) -> bool:
-    """Whether an IPv6 address is what a tunnel has of its IPv4 ``local``; the kernel does not tell so itself."""
+    """Whether a sit has an address of that which it sends from, or of each of the host; the kernel does not say so."""
     link = actual.link(address.name)
-    local = str(link.attrs.get("local") or "") if link and UNOWNED in address.attrs else ""
-    return "." in local and plain_address(address.key) == ip_text(_OF_LINKS_ALONE + ip_bytes(local))
+    if link is None or kind_of(link) != "sit" or UNOWNED not in address.attrs:
+        return False
+    packed, local = split_prefix(str(address.key[1]))[0], link.attrs.get("local")
+    ends = packed[-4:] == ip_bytes(str(local)) if local else packed[-4] > 0
+    return packed[:-4] in OF_IPV4 and ends
 
 
 def stays_joined(address: Object) -> bool:

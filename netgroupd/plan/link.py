@@ -15,13 +15,13 @@ from weakref import WeakKeyDictionary
 
 from netgroupd.errors import Problem
 from netgroupd.model.attr import Change
-from netgroupd.model.kinds import RING_PORTS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, problem_of
 from netgroupd.model.value import Value
+from netgroupd.plan.again import broken, told_again
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
 from netgroupd.plan.led_away import without_led_away
-from netgroupd.plan.narrowed import is_resized
+from netgroupd.plan.narrowed import kept_mtu
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.vlans_up import as_below
@@ -155,8 +155,8 @@ class _Comparison:
             attrs = {**attrs, "master": None}
         if actual.get("netns") and "netns" not in wanted:
             attrs = {**attrs, "netns": None}
-        if "mtu" in actual and is_resized(kind_of(have), attrs):
-            attrs = {"mtu": actual["mtu"], **attrs}
+        if kept := kept_mtu(have, attrs):
+            attrs = {**kept, **attrs}
         if "mac" in attrs and "master" not in attrs and self._has_mac_of_master(have):
             attrs = {name: value for name, value in attrs.items() if name != "mac"}
         return attrs
@@ -229,19 +229,12 @@ class _Comparison:
             standing = without_led_away(self.have, self.changed, self.fate.gone, moving)
             for name, lower in followers([*self.fate.gone], standing):
                 self._doom(name, lower)
-            if not (found := [*self._broken(moving)]):
+            if not (found := [*broken(self.have, self.want, self.fate.gone, moving | self.fate.gone.keys())]):
                 break
         for key, link in self.have.items() if moving else ():
             lower = str(link.attrs.get("link"))
             if lower in moving and key not in self.want and link.name not in self.fate.gone:
                 self.lost["which no file mentions, stays without a carrier above"].append((link.name, lower))
-
-    def _broken(self, moving: set[str]) -> Iterator[tuple[str, str]]:
-        """The rings that are wanted and lose a port that goes or moves, each with that: it does not come back."""
-        going = moving | self.fate.gone.keys()
-        for key, ring in self.have.items():
-            if kind_of(ring) == "hsr" and key in self.want and ring.name not in self.fate.gone:
-                yield from ((ring.name, port) for row in RING_PORTS if (port := str(ring.attrs.get(row))) in going)
 
     def _doom(self, name: str, lower: str) -> None:
         link = self.have[name,]
@@ -255,15 +248,10 @@ class _Comparison:
             self.lost["which is not netgroupd's, goes with"].append((name, lower))
 
     def _reattach(self) -> None:
-        """Make the ports that stay ports again, when their master is recreated."""
-        if not self.replaced:
-            return
-        for key, have in self.have.items():
-            master, want = have.attrs.get("master"), self.want.get(key)
-            if master not in self.replaced or have.name in self.fate.gone:
-                continue
-            if want and {**want.attrs, **self.changed.get(have.name, NOTHING)}.get("master", master) == master:
-                self._tell(have.name, {"master": master})
+        """Make the ports that stay ports again, when their master is recreated, and have tunnels send by their link."""
+        if self.replaced:
+            for name, attrs in [*told_again(self.have, self.want, self.changed, self.fate.gone, self.replaced)]:
+                self._tell(name, attrs)
 
     def _release(self) -> None:
         """Note what ports lose that stay when their VRF or bridge goes."""

@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.state import Attrs, Key, Object, integer
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, integer
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import FOLLOWS_MTU, followers
@@ -20,6 +20,7 @@ UNKNOWN = 0
 
 _ETHERNET = frozenset({"dummy", "veth", "bond", "team", "ifb"})
 _USUAL = 1500
+_WITHIN_HOST = 65_000  # what no way out of it can pass
 _WAY = frozenset({"dev", "fwmark"})
 _HEADER = frozenset({"ikey", "okey", "icsum", "ocsum", "iseq", "oseq"})
 _RESIZING = {
@@ -30,9 +31,14 @@ _RESIZING = {
 }
 
 
-def is_resized(kind: str, attrs: Attrs) -> bool:
-    """Whether a tunnel that is told ``attrs`` gets the MTU of the way there, less the header, unless it is told one."""
-    return not _RESIZING.get(kind, frozenset()).isdisjoint(attrs)
+def kept_mtu(link: Object, attrs: Attrs) -> Attrs:
+    """The MTU that a tunnel is to be told with ``attrs``, or it gets that of the way there, less the header.
+
+    One that is as large as can be has its way within this host, and can be no more with a larger header.
+    """
+    mtu = integer(link.attrs, "mtu")
+    stays = not mtu or mtu >= _WITHIN_HOST or _RESIZING.get(kind_of(link), frozenset()).isdisjoint(attrs)
+    return NOTHING if stays else {"mtu": mtu}
 
 
 def narrowed(steps: Iterable[Step], links: Mapping[Key, Object]) -> dict[str, int]:

@@ -203,7 +203,9 @@ class _Cut:
         want = step.object
         tunnel = have.attrs.get("tunnel_id")
         left = step.attrs
-        if "tunnel_id" in left and tunnel != left["tunnel_id"] and (want.name, tunnel) in self.mapped:
+        # A port that is to map no VLANs any more loses all, and takes nothing about them then.
+        parts = "tunnel_id" in left and tunnel and tunnel != left["tunnel_id"]
+        if parts and (not left["tunnel_id"] or (want.name, tunnel) in self.mapped):
             bare = have.without("tunnel_id")
             self.add("unmap bridge_vlan", Step(step.op, have, bare, {"tunnel_id": None}, step.why))
             have = bare

@@ -21,6 +21,7 @@ _FIRST = (("regroup links", "group"), ("lead links away", "dev"))
 _NAMES_PORT = ("primary", "active_slave")
 _NAMES_A_PORT = (*_NAMES_PORT, "port.backup_port")
 """What names a port of the same master, which may become one of it by this change."""
+_OF_ANY_WAY = COMMON.keys() - {"mtu"}
 
 _TELLING_GROUP = frozenset({"vlan_filtering", "vlan_protocol"})
 
@@ -89,8 +90,8 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     last = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
     last |= {name: left.pop(name) for name in _NAMES_A_PORT if name in left}
     last |= {name: left.pop(name) for name in manner.late if name in left}
-    # Of a tunnel one message says all.
-    last |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in COMMON}
+    # Of a tunnel one message says all, and its MTU, which the way there changes.
+    last |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in _OF_ANY_WAY}
     yield from ((phase, {name: said[name]}) for phase, name in _FIRST if name in said)
     if said.get("up") is False or manner.down:
         yield "take links down", DOWN

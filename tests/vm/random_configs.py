@@ -21,6 +21,7 @@ from tests.vm import (
     link_cases,
     random_belonging,
     random_bridged,
+    random_ends,
     random_exchanges,
     random_kinds,
     random_layer_3,
@@ -317,7 +318,9 @@ def _remove(rng: random.Random, config: Config) -> None:
         section = inner
 
 
-MOVES: tuple[tuple[Move, int], ...] = (
+Moves: TypeAlias = tuple[tuple[Move, int], ...]
+
+_OWN: Moves = (
     (_add_link, 6),
     (_set_attribute, 12),
     (_set_master, 4),
@@ -335,15 +338,30 @@ MOVES: tuple[tuple[Move, int], ...] = (
     (_set_tc, 5),
     (_add_sample, 16),
     (_remove, 8),
-    *random_sections.MOVES,
-    *random_layer_3.MOVES,
-    *random_bridged.MOVES,
-    *random_reworks.MOVES,
-    *random_kinds.MOVES,
-    *random_exchanges.MOVES,
-    *random_tunnels.MOVES,
 )
+_THEMES: tuple[Moves, ...] = (
+    ((_set_tc, 8), (_remove, 2)),
+    ((_move, 6), (random_ends.tunnel, 2)),
+    random_sections.MOVES,
+    random_layer_3.MOVES,
+    random_bridged.MOVES,
+    random_reworks.MOVES,
+    random_kinds.MOVES,
+    random_exchanges.MOVES,
+    random_tunnels.MOVES,
+    random_ends.MOVES,
+)
+MOVES: Moves = (*_OWN, *(move for theme in _THEMES[2:] for move in theme))
 """What can be changed, and how often it is."""
+_PATCHED_TOO: Moves = ((_set_patched, 2),)
+_OFTEN = 10
+
+
+def moves_of(rng: random.Random, *, patched: bool) -> Moves:
+    """What can be changed in a life: in some of them mostly one or two things, which then meet each other."""
+    may = (*MOVES, *_PATCHED_TOO * patched)
+    themes = rng.sample(_THEMES, rng.choice((0, 0, 1, 1, 2)))
+    return (*may, *((move, weight * _OFTEN) for theme in themes for move, weight in theme))
 
 
 def is_right(config: Config) -> bool:
@@ -370,9 +388,8 @@ def is_right(config: Config) -> bool:
     return all(carrying.isdisjoint((link.name, link.attrs.get("master"))) for link in sized)
 
 
-def changed(rng: random.Random, config: Mapping[str, Any], moves: int, *, patched: bool = False) -> Config:
-    """Another configuration, ``moves`` moves away at most."""
-    may = (*MOVES, (_set_patched, 2)) if patched else MOVES
+def changed(rng: random.Random, config: Mapping[str, Any], moves: int, may: Moves = MOVES) -> Config:
+    """Another configuration, ``moves`` moves away at most, of those that it ``may`` make."""
     now = copy.deepcopy(dict(config))
     for move in rng.choices([move for move, _ in may], [weight for _, weight in may], k=moves):
         then = copy.deepcopy(now)

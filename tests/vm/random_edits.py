@@ -32,7 +32,7 @@ from tests.config.reading import rendered as read
 from tests.test_docs import CARDS, PORTS, Example, examples, rendered
 from tests.vm.hosts import Hosts, here, leaving_with
 from tests.vm.link_cases import KEY_FILES
-from tests.vm.random_configs import CARD, START, changed
+from tests.vm.random_configs import CARD, START, changed, moves_of
 from tests.vm.random_configs import text as as_text
 from tests.vm.test_edits_alike import TEXT
 
@@ -89,7 +89,7 @@ def _base(seed: int, rng: random.Random) -> str:
     for number, path in enumerate(KEY_FILES, 1):
         Path(path).write_bytes(base64.b64encode(bytes([number] * 32)))
     while True:
-        found = changed(rng, START, rng.randrange(2, 20))
+        found = changed(rng, START, rng.randrange(2, 20), moves_of(rng, patched=False))
         text = json.dumps(yaml.load(as_text(found), yaml.CBaseLoader))
         if "netns" not in text and CARD not in found.get("links", {}) and _sound(text):
             return text
@@ -328,12 +328,12 @@ def _state(text: str) -> State:
 
 
 def _kept(before: State, after: State) -> frozenset[str] | None:
-    """The links that keep what the file said of them and does not mention any more; None where other things do."""
+    """The links that keep what no file says of them any more; None where other things do, or a new host has no link."""
     names = set()
     for obj in before:
         later = after.of(obj.cls).get(obj.key)
-        less = bool(later and obj.attrs.keys() - later.attrs.keys())
-        if obj.cls != "link" and (less or (not later and obj.cls in _STAYING)):
+        less = obj.attrs.keys() - later.attrs.keys() if later else ()
+        if (obj.cls != "link" or "kind" in less) and (less or (not later and obj.cls in _STAYING)):
             return None
         if obj.cls == "link" and (less or not (later or obj.attrs.get("kind"))):
             names.add(obj.name)

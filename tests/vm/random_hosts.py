@@ -28,7 +28,7 @@ from tests.vm import random_damage, random_others
 from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
 from tests.vm.random_compared import difference, lasting, moved, same, without_comments
-from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, text
+from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, moves_of, text
 from tests.vm.random_kernel import KILLED, Host, apart, stumbling
 from tests.vm.stumbling import there
 from tests.vm.witness import Witness, undisturbed
@@ -57,7 +57,7 @@ class Life:
         self._beside = beside
         self._whole = True  # whether all came that the configuration asks for
         with Kernel() as kernel:
-            self._patched = kernel.features.new_group
+            self._may = moves_of(self._rng, patched=kernel.features.new_group)
         for number, path in enumerate(KEY_FILES, 1):
             Path(path).write_bytes(base64.b64encode(bytes([number] * 32)))
         for netns in ELSEWHERE:
@@ -75,7 +75,7 @@ class Life:
             then = [self._now()]
             for _ in range(_CHANGES):
                 self._work()
-                goal = changed(self._rng, self._config, self._rng.randrange(1, 16), patched=self._patched)
+                goal = changed(self._rng, self._config, self._rng.randrange(1, 16), self._may)
                 if self._rng.random() < 0.5:
                     killed = (self._be_killed,) * self._whole
                     met = (self._be_met,) * (not self._beside)
@@ -313,7 +313,7 @@ class Life:
             with Witness("here") as witness:
                 plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
                 undisturbed(witness, plan)
-        except KernelError as error:
+        except (ConfigError, KernelError) as error:
             assert self.damage, error  # noqa: PT017  # which may be in the way of what was there before it
             self.refused.append(str(error))
             if "put back" not in str(error):  # no route leads again through a link that somebody has taken down

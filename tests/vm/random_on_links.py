@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.vm import random_tc_trees
-from tests.vm.random_tc_rules import ATOMIC, SHARED, TEMPLATE, draw_groups, shared_actions
+from tests.vm.random_tc_rules import ATOMIC, SHARED, draw_groups, shared_actions, template
 
 _LINKS = ("v0", "v1", "v2")  # as the samples of rules call them
 _PLACES = ("ingress", "egress")
@@ -73,7 +73,7 @@ def tidy(config: dict[str, Any]) -> None:
 
 def _chains(rng: random.Random) -> list[Any]:
     """What is said of chains of rules."""
-    return [chain for chain in (TEMPLATE, ATOMIC) if rng.random() < 0.2]
+    return [chain for chain in (template(rng), ATOMIC) if rng.random() < 0.2]
 
 
 def _rules(rng: random.Random, place: str, links: list[str]) -> list[Any]:

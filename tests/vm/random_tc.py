@@ -25,7 +25,7 @@ from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Plan
 from tests.vm import random_tc_trees
 from tests.vm.hosts import Hosts
-from tests.vm.random_tc_rules import ATOMIC, TEMPLATE, Groups, draw_groups, shared_actions, touch_groups
+from tests.vm.random_tc_rules import ATOMIC, Groups, draw_groups, shared_actions, template, touch_groups
 from tests.vm.random_tc_trees import Tree
 from tests.vm.stumbling import Stumbling
 from tests.vm.tc_flower_cases import Raw
@@ -38,7 +38,7 @@ _LINKS = {
 _PASSING = "v3"  # one that comes and goes
 _HOOKS = tuple((link, hook) for link in ("v0", "v1", _PASSING) for hook in ("ingress", "egress"))
 _EXPLICIT = ("clsact", "ingress")
-_BLOCKS = (7, 8)
+_BLOCKS = {"ingress": (7, 9), "egress": (8, 10)}
 _REFUSALS = 3
 _Part = TypeVar("_Part")
 
@@ -110,7 +110,7 @@ def draw(rng: random.Random) -> Policy:
         shared=shared_actions(rng),
         trees={link: random_tc_trees.draw(rng, queues=link == "v0") for link in ("v0", "v1", _PASSING)},
         hooks={(link, hook): _hook(rng, hook) for link, hook in _HOOKS},
-        blocks={number: _of_block(rng) for number in _BLOCKS},
+        blocks={number: _of_block(rng) for numbers in _BLOCKS.values() for number in numbers},
         explicit=_explicit(rng),
         passing=rng.random() < 0.5,
     )
@@ -157,7 +157,7 @@ def _hook(rng: random.Random, place: str) -> Hook | None:
     how = rng.random()
     if how < 0.15:
         return None
-    return Hook(block=_BLOCKS[place == "egress"]) if how < 0.35 else _with_rules(rng, place)
+    return Hook(block=rng.choice(_BLOCKS[place])) if how < 0.35 else _with_rules(rng, place)
 
 
 def _of_block(rng: random.Random) -> Hook:
@@ -165,13 +165,15 @@ def _of_block(rng: random.Random) -> Hook:
 
 
 def _with_rules(rng: random.Random, place: str) -> Hook:
-    chains: tuple[Raw, ...] = tuple(chain for chain in (TEMPLATE, ATOMIC) if rng.random() < 0.3)
+    chains: tuple[Raw, ...] = tuple(chain for chain in (template(rng), ATOMIC) if rng.random() < 0.3)
     chains = ({"atomic": True},) if not chains and rng.random() < 0.2 else chains
     return Hook(chains=chains, rules=draw_groups(rng, place))
 
 
 def _touch_hook(rng: random.Random, hook: Hook | None, place: str) -> Hook | None:
-    return hook if hook is None or hook.block else _touch_rules(rng, hook, place)
+    if hook and hook.block:
+        return replace(hook, block=rng.choice(_BLOCKS[place]))
+    return _touch_rules(rng, hook, place) if hook else None
 
 
 def _touch_block(rng: random.Random, block: Hook) -> Hook:

@@ -15,7 +15,11 @@ Groups: TypeAlias = Mapping[tuple[int, int], tuple[Raw, ...]]  # by chain and pr
 CLASSIFIERS = ("flower", "u32", "matchall", "fw", "basic", "bpf", "flow")
 
 TEMPLATED = 5
-TEMPLATE: Raw = {"chain": TEMPLATED, "protocol": "ip", "flower": {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}}
+_TEMPLATES: tuple[Raw, ...] = (
+    {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"},
+    {"dst_ip": "0.0.0.0/32", "ip_proto": "tcp"},
+    {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp", "src_ip": "0.0.0.0/8"},
+)
 ATOMIC: Raw = {"chain": 3, "atomic": True}
 CHAINS = (0, 0, 0, 1, 3, TEMPLATED)
 _PREFS = (1, 2, 3, 9, 10, 11, 20, 100, 49152, 65535)
@@ -68,6 +72,11 @@ def _tables(first: int) -> tuple[Raw, ...]:
 def _own_prefs(place: str, chain: int) -> int:
     """Where the preferences of u32 begin that a chain has for itself: the kernel lists those of one link together."""
     return 1000 * (1 + ("1:", "ingress", "egress", "block").index(place)) + 100 * chain
+
+
+def template(rng: random.Random) -> Raw:
+    """What the rules of a chain may look at."""
+    return {"chain": TEMPLATED, "protocol": "ip", "flower": rng.choice(_TEMPLATES)}
 
 
 def some(rng: random.Random, values: tuple[Raw, ...]) -> list[Raw]:

@@ -148,6 +148,8 @@ def touch(rng: random.Random, tree: Tree) -> Tree:
     if not tree.root:
         return draw(rng)
     kind, handle = str(tree.root["kind"]), str(tree.root["handle"])
+    if rng.random() < 0.15 and kind in _CLASSFUL:
+        return _of_another_kind(rng, tree)
     root = tree.root if rng.random() < 0.6 else _asked_anew(rng, tree.root)
     classes = {number: said for number, said in tree.classes.items() if rng.random() < 0.7}
     for number in _CLASSES if kind in CLASSES else ():
@@ -165,6 +167,14 @@ def touch(rng: random.Random, tree: Tree) -> Tree:
     return Tree(
         root=root, classes=_rooted(classes, handle), leaves=leaves, rules=rules, of_classes=of_classes, below=below
     )
+
+
+def _of_another_kind(rng: random.Random, tree: Tree) -> Tree:
+    """The tree below a qdisc of another kind, which has the same rules and leaves."""
+    handle = str(tree.root["handle"])
+    other = _of_kind(rng, rng.choice(_CLASSFUL), handle, depth=2)
+    root = _placed(tree.root["parent"], other.root) if "parent" in tree.root else other.root
+    return Tree(root=root, classes=other.classes, leaves=tree.leaves, rules=tree.rules, below=tree.below)
 
 
 def _asked_anew(rng: random.Random, root: Raw) -> Raw:

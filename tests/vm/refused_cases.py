@@ -242,12 +242,17 @@ REFUSED = [
     pytest.param(f"{_VXLAN}fdb: [{{dev: x, mac: 02:00:00:00:00:09, vlan: 5, dst: 192.0.2.9}}]\n",
                  "4:46: 'x' is a VXLAN, and has no VLAN 5 in its own table; leave it out, or set where: master",
                  id="vlan_of_a_vxlan"),
+    pytest.param("links:\n  x: {kind: vxlan, external: on, vnifilter: on, vnis: {vni: 5, remote: 239.0.0.1}}\n",
+                 "2:72: 'x' needs 'dev': many links lead to 239.0.0.1, of its network 5; say by which it sends",
+                 id="group_of_a_network_of_no_link"),
 ]  # fmt: skip
 
 TAKEN = [
     pytest.param(_BESIDE % "managed: on, lladdr: null", id="managed_neighbour_without_an_address"),
     pytest.param("links:\n  w: {kind: wireguard, up: on, neighbours: [{ip: '2001:db8::2', lladdr: null}]}\n",
                  id="neighbour_where_there_are_no_addresses"),
+    pytest.param("links:\n  x: {kind: vxlan, external: on, vnifilter: on, dev: lo, "
+                 "vnis: {vni: 5, remote: 239.0.0.1}}\n", id="group_of_a_network"),
     pytest.param(_SENDING % (", local: '::'", "2001:db8::5"), id="vxlan_of_ipv6_from_anywhere"),
     pytest.param(_SENDING % (", remote: 'ff02::7', dev: lo", "2001:db8::5"), id="vxlan_of_ipv6_to_a_group"),
     pytest.param("links:\n  g: {kind: gre, local: 0.0.0.0, remote: 0.0.0.0}\n  i: {kind: ip6tnl, remote: '::'}\n",

@@ -66,3 +66,13 @@ def test_address_that_a_tunnel_has_by_itself_is_nobodys_to_give_back(engine_in: 
     assert "fe80::c000:201/64" in here("ip -br address show dev t")
     engine_in("here", text % "dummy").rollback()
     assert "fe80::c000:201" not in here("ip -br address show dev t")
+
+
+@pytest.mark.parametrize("ends", ["local: 192.0.2.1", "remote: 192.0.2.2", "local: 192.0.2.1, remote: 192.0.2.2"])
+def test_addresses_that_a_tunnel_has_of_ipv4_are_told_of_nobody(engine_in: EngineIn, ends: str) -> None:
+    text = "links: {l: {kind: dummy, up: true, addresses: [192.0.2.1/24, 198.51.100.1/24]}, t: {kind: sit, up: true%s}}"
+    engine_in("here", text % f", {ends}").apply()
+    assert "c000:201" in here("ip -br address show dev t") or "::192.0.2.1" in here("ip -br address show dev t")
+    assert not engine_in("here", text % f", {ends}, mode: any").diff().warnings
+    here("ip address add fd00::5/64 dev t")
+    assert "addresses (1) on t" in str(engine_in("here", text % f", {ends}, mode: any").diff().warnings)

@@ -113,6 +113,11 @@ def tunnel_ends(checked: Checked) -> None:
         if is_multicast(ip_bytes(str(attrs["remote"]))):
             told = f"{name!r} cannot send to {attrs['remote']}: that is a multicast address"
             checked.refuse_link(name, "remote", told, "say one other end, or make it a vxlan")
+    for obj in checked.state.of("vni").values():
+        remote, attrs = obj.attrs.get("remote"), checked.attrs(obj.name)
+        if remote and is_multicast(ip_bytes(str(remote))) and not attrs.get("dev", obj.name in links.known):
+            told = f"{obj.name!r} needs 'dev': many links lead to {remote}, of its network {obj.key[1]}"
+            checked.refuse(obj, "remote", told, "say by which it sends")
     for name, attrs in checked.saying("remote", ["vxlan"]):
         local, remote = attrs.get("local"), attrs["remote"]
         by_link = remote and (is_multicast(ip_bytes(str(remote))) or str(remote).startswith("fe80:"))

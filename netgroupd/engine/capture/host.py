@@ -30,6 +30,7 @@ from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, TABLE_NAMES
 from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.model.token import NONE
 from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.plan.address import OF_IPV4
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
 from netgroupd.plan.fate import TEAMING, hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
@@ -130,7 +131,6 @@ def _is_led_to_lo(actual: State) -> bool:
     return any("lo" in hangs_on(obj) or obj.attrs.get("blackhole") for obj in led)
 
 
-_OF_IPV4 = (bytes(12), b"\xfe\x80" + bytes(10))
 _NESTED = {"addresses": "address", "vlans": "bridge_vlan", "vnis": "vni"}
 _MAIN = {"address": "address", "bridge_vlan": "vid", "vni": "vni"}
 _READY = frozenset({*_NESTED, "vlan_global", "mst", "ethtool", "num_vfs", "vfs", "sysctl", "token"})
@@ -240,7 +240,7 @@ def _given_to_sits(actual: State) -> frozenset[Key]:
     return frozenset(
         key
         for key, address in addresses.items()
-        if key[0] in names and address[:-4] in _OF_IPV4 and address[-4:] in ends
+        if key[0] in names and address[:-4] in OF_IPV4 and address[-4:] in ends
     )
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from netgroupd.kernel.beyond import macs_beyond
 from netgroupd.kernel.layer2 import vnis
 from netgroupd.kernel.layer3.neighbours import HEADER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWNEIGH
 from netgroupd.kernel.links.codec import FEW
@@ -84,12 +85,23 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         own = _own(context, selection, beside)._replace(in_bridges=noted.in_bridges)
         return [*_made_by_operators(chosen, own, selection.entries)]
 
-    if len(names) > FEW:
-        return _told_apart(by_operators(_links(context, everything=True)))
-    left = by_operators(_links(context, names))
-    if any(obj.key[3] == "self" and obj.attrs["state"] == "permanent" for obj in left):  # as for another link's MAC
+    few = len(names) <= FEW
+    left = by_operators(_links(context, names) if few else _links(context, everything=True))
+    if few and any(map(_may_be_of_a_link, left)):
         left = by_operators(_links(context, everything=True))
+    if any(_may_be_of_a_link(obj) and obj.key not in selection.entries for obj in left):
+        beyond = macs_beyond(context)
+        left = [obj for obj in left if obj.key in selection.entries or not _is_of_link_beyond(obj, beyond)]
     return _told_apart(left)
+
+
+def _is_of_link_beyond(obj: Object, macs: Set[str]) -> bool:
+    return _may_be_of_a_link(obj) and obj.key[1] in macs
+
+
+def _may_be_of_a_link(obj: Object) -> bool:
+    """Whether a link may hear a MAC for another one that stands on it."""
+    return obj.key[3] == "self" and obj.attrs["state"] == "permanent"
 
 
 def _links(context: Context, names: Set[str] = frozenset(), *, everything: bool = False) -> list[Object]:
