@@ -14,8 +14,7 @@ from netgroupd.plan.without_mac import is_by_a_port
 
 _BORROW_OF_PORTS = TEAMING | {"bridge"}
 _FLUSHING = frozenset({"mac", "arp"})
-OF_IPV4 = (bytes(12), bytes.fromhex("fe80") + bytes(10))
-"""What the addresses begin with that the kernel gives to a sit by itself, followed by one of IPv4."""
+_OF_IPV4 = (bytes(12), bytes.fromhex("fe80") + bytes(10))  # what those of a sit begin with
 _LEAVING = frozenset({"master", "netns"})
 # They have the MAC of the link below them unless they were given another one.
 _HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
@@ -92,7 +91,7 @@ def is_by_kernel(obj: Object, actual: State) -> bool:
     if obj.cls == "address":
         address, local = split_prefix(str(obj.key[1]))[0], link.attrs.get("local")
         ends = address[-4:] == ip_bytes(str(local)) if local else address[-4] > 0
-        return kind_of(link) == "sit" and address[:-4] in OF_IPV4 and ends
+        return kind_of(link) == "sit" and address[:-4] in _OF_IPV4 and ends
     return (
         obj.cls == "neighbour"
         and obj.attrs.get("state") == "noarp"

@@ -39,7 +39,8 @@ _FROM = " from "  # in the destination of a route that is for packets from there
 
 def nameable(actual: State) -> tuple[State, list[str]]:
     """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
-    by_kernel = [obj for obj in actual.of("neighbour").values() if is_by_kernel(obj, actual)]
+    given = (obj for cls in ("address", "neighbour") for obj in actual.of(cls).values())
+    by_kernel = [obj for obj in given if is_by_kernel(obj, actual)]
     by_kernel += _with_addresses(actual)
     if by_kernel:
         actual = _without(actual, set(), {(obj.cls, obj.key) for obj in by_kernel})
