@@ -91,13 +91,24 @@ def _lost_anew(
     kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine, before: Snapshot
 ) -> Iterator[Object]:
     """What others lose by putting back alone, on links that are there in the end."""
-    lost = (*with_what_others_lose(kernel, plan, goal, actual, mine).others, *settings_of_others(kernel, plan))
+    others, was = with_what_others_lose(kernel, plan, goal, actual, mine).others, before.state()
+    settings = (obj for obj in settings_of_others(kernel, plan) if not _is_of_another(obj, was, actual))
+    lost = (*others, *settings)
     gone = {name for name in plan.gone if (name,) not in goal.of("link")}
     known = {*before.absent, *(obj[:2] for obj in before.others + before.passing)}
     for obj in lost:
         stays = gone.isdisjoint((*hangs_on(obj), *(led_to(obj) if is_astray(obj) else ())))
         if stays and obj[:2] not in known and obj.key not in goal.of(obj.cls):
             yield obj
+
+
+def _is_of_another(setting: Object, was: State, actual: State) -> bool:
+    """Whether a setting is of a link that the change has made another: that has some by itself."""
+    for then, now in ((was.link(name), actual.link(name)) for name in hangs_on(setting)):
+        if then and now:
+            said = {name: value for name, value in then.attrs.items() if value not in (None, now.attrs.get(name))}
+            return "kind" in said or hardest(now, said, now.attrs)[0] is Change.RECREATE
+    return False
 
 
 def _left_alone(goal: State, actual: State, owned: Owned) -> Iterator[str]:

@@ -21,8 +21,7 @@ from netgroupd.plan.fate import stripped
 from netgroupd.plan.step import Op, Step
 
 Subnet: TypeAlias = tuple[object, ...]
-OF_IPV4 = (bytes(12), bytes.fromhex("fe80") + bytes(10))
-"""What the addresses begin with that the kernel gives to a sit by itself, followed by one of IPv4."""
+_OF_IPV4 = (bytes(12), bytes.fromhex("fe80") + bytes(10))  # what those of a sit begin with
 _USUAL = "global"  # what an address is where no scope is said
 _WHY = "another one of its subnet belongs before it"
 
@@ -39,7 +38,7 @@ def is_of_tunnel(address: Object, actual: State) -> bool:
         return False
     packed, local = split_prefix(str(address.key[1]))[0], link.attrs.get("local")
     ends = packed[-4:] == ip_bytes(str(local)) if local else packed[-4] > 0
-    return packed[:-4] in OF_IPV4 and ends
+    return packed[:-4] in _OF_IPV4 and ends
 
 
 def stays_joined(address: Object) -> bool:

@@ -336,6 +336,8 @@ class _Comparison:
         if have.attrs.get("up") and (enters in _NEEDS_PORT_DOWN or leaves in _NEEDS_PORT_DOWN):
             self.down[name] = f"{name} goes down to {'enter' if new else 'leave'} {new or old}"
             self.fate.cycled.setdefault(name, self.down[name])
+        elif enters in TEAMING and want.attrs.get("up") is False:
+            self.fate.cycled.setdefault(name, f"{new} brings {name} up, which goes down again")
 
     def _move(self, want: Object, have: Object, attrs: Attrs) -> None:
         """Note that a link arrives in another namespace down, without a master and with nothing on it."""

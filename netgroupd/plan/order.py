@@ -295,17 +295,18 @@ class _Cut:
             self._raise(want.name, have, want)
 
     def _watch_port(self, have: Object, want: Object, master: str) -> None:
-        """A bridge takes the least MTU of its ports; a port takes that of its bond, which brings it up."""
+        """A bridge takes the least MTU of its ports; a port that of its bond, which brings it up, as a team does."""
         said, there = self.wants.get((master,)), self.haves.get((master,))
         kind = kind_of(said or there)
-        if kind != "bond" and not (said and "mtu" in said.attrs):
+        if kind not in TEAMING and not (said and "mtu" in said.attrs):
             self.careless.add(master)
         elif said and kind == "bridge":
             if said.attrs.get("mtu") not in (None, want.attrs.get("mtu", have.attrs.get("mtu"))):
                 late = want.name in self.late or self.unsettled.get(master) == "settle bridges again"
                 self.unsettled[master] = "settle bridges again" if late else "settle bridges"
-        elif kind == "bond":
-            if want.attrs.get("mtu") not in (None, in_the_end(master, self.wants, self.haves).get("mtu", _USUAL_MTU)):
+        elif kind in TEAMING:
+            sized = kind == "bond" and want.attrs.get("mtu") is not None
+            if sized and want.attrs["mtu"] != in_the_end(master, self.wants, self.haves).get("mtu", _USUAL_MTU):
                 self.add("settle links", Step(Op.CHANGE, have, want, {"mtu": want.attrs["mtu"]}))
             if want.attrs.get("up") is False:
                 self.add("take links down again", Step(Op.CHANGE, have, want, DOWN))
@@ -322,15 +323,18 @@ class _Cut:
             self.add(phase, Step(Op.CHANGE, before, want, {"mtu": want.attrs["mtu"]}))
 
     def hold_down(self, cycled: Iterable[str]) -> None:
-        """Take VLANs down again that the kernel brings up with the link below them, as it does ``cycled`` ones."""
+        """Take VLANs down again that the kernel brings up with the link below them, as it does ``cycled`` ones.
+
+        IPv6 addresses would not outlast that, nor those of the ports of bonds.
+        """
         up = {name for name in cycled if (want := self.wants.get((name,))) and want.attrs.get("up")}
-        held = kept_down(self.raised | up, self.wants, self.haves)
-        for name in sorted(held):
+        for name in sorted(kept_down(self.raised | up, self.wants, self.haves)):
             want = self.wants[name,]
             self.add("take links down again", Step(Op.CHANGE, self.haves.get(want.key, want), want, DOWN))
+        held = {step.object.name for step in self.phases.get("take links down again", ())}
         if held and (adding := self.phases.pop("add address", ())):
             low = held.union(name for name, _ in carried_down(held, self.wants))
-            for step in adding:  # those of IPv6 would not outlast that
+            for step in adding:
                 self.add("add address of a link held down" if step.object.name in low else "add address", step)
 
     def hold_classes(self, first: frozenset[Hook], actual: State) -> None:

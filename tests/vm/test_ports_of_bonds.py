@@ -108,3 +108,12 @@ def test_ports_are_told_the_mtu_that_they_get(kernel: Stumbling, kind: str) -> N
     become(kernel, state_of(_PORTS % ("", "")))
     for mtu in (1500, 1600):
         become(kernel, state_of(_PORTS % (f", mtu: {mtu}", _STANDING["alone"] % (kind, mtu))))
+
+
+@pytest.mark.parametrize("kind", ["bond", "team"])
+def test_ports_that_are_to_be_down_have_their_addresses_in_one_run(kernel: Stumbling, kind: str) -> None:
+    on_it = "addresses: [10.0.0.1/24, '2001:db8::1/64'], neighbours: [{ip: 10.0.0.9, lladdr: 02:00:00:00:00:09}]"
+    text = f"links: {{b: {{kind: {kind}, up: true}}, p: {{kind: dummy, up: false, {on_it}%s}}%s}}"
+    become(kernel, state_of(text % ("", "")))
+    new = ", n: {kind: dummy, up: false, master: b, addresses: ['2001:db8:1::1/64']}"
+    become(kernel, state_of(text % (", master: b", new)))

@@ -74,5 +74,30 @@ def test_addresses_that_a_tunnel_has_of_ipv4_are_told_of_nobody(engine_in: Engin
     engine_in("here", text % f", {ends}").apply()
     assert "c000:201" in here("ip -br address show dev t") or "::192.0.2.1" in here("ip -br address show dev t")
     assert not engine_in("here", text % f", {ends}, mode: any").diff().warnings
+    here("ip address flush dev l")  # of which it keeps what it was given
+    captured = engine_in("here", "{}").capture()
+    assert not [begin for begin in ('"::', "fe80:") if begin in captured]
     here("ip address add fd00::5/64 dev t")
     assert "addresses (1) on t" in str(engine_in("here", text % f", {ends}, mode: any").diff().warnings)
+
+
+@pytest.mark.parametrize(
+    ("was", "kind"),
+    [
+        ("dummy", "sit, local: 192.0.2.1, remote: 192.0.2.2, isatap: true"),
+        ("sit, local: 192.0.2.1, remote: 192.0.2.2", "sit, local: 192.0.2.1, remote: 192.0.2.2, isatap: true"),
+        ("dummy", "ip6tnl, local: '2001:db8::1', remote: '2001:db8::2'"),
+    ],
+    ids=["sit", "isatap", "ip6tnl"],
+)
+def test_settings_that_a_link_of_another_kind_has_by_itself_are_not_given_to_it(
+    engine_in: EngineIn, was: str, kind: str
+) -> None:
+    text = "links: {t: {kind: %s, up: true}}\n"
+    places = " ".join(f"/proc/sys/net/{family}/conf/t" for family in ("ipv4", "ipv6"))
+    settings = f"ip netns exec here grep -r --exclude=stable_secret . {places}"
+    engine_in("here", text % was).apply()
+    before = here(settings)
+    engine_in("here", text % kind).apply(confirm_s=60.0)
+    engine_in("here", text % was).rollback()
+    assert here(settings) == before

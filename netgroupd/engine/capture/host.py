@@ -29,8 +29,7 @@ from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, TABLE_NAMES
 from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.model.token import NONE
-from netgroupd.model.value import Value, ip_bytes, split_prefix
-from netgroupd.plan.address import OF_IPV4
+from netgroupd.model.value import Value, split_prefix
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
 from netgroupd.plan.fate import TEAMING, hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
@@ -204,8 +203,7 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     detailed: dict[str, dict[Key, list[str]]] = defaultdict(lambda: defaultdict(list))  # by what is said of them
     behind: dict[str, list[str]] = defaultdict(list)
     first: dict[Key, int] = {}
-    by_itself = _OF_LOOPBACK | _given_to_sits(actual) if cls == "address" else _OF_LOOPBACK
-    objects = [obj for obj in as_added(actual.of(cls).values()) if obj.key not in by_itself]
+    objects = [obj for obj in as_added(actual.of(cls).values()) if obj.key not in _OF_LOOPBACK]
     if cls == "bridge_vlan":
         names = (link.name for link in actual.of("link").values())
         objects += (Object(cls, key, OUT) for key in taken_out(names, actual))
@@ -226,22 +224,6 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
         name: f"[{', '.join([*_ranges(plain[name]), *texts.get(name, ()), *_ranges(behind[name])])}]"
         for name in dict.fromkeys([*plain, *texts])
     }
-
-
-def _given_to_sits(actual: State) -> frozenset[Key]:
-    """The addresses that the kernel gives to a sit by itself: one of its local address, or of each of IPv4."""
-    sits = [link for link in actual.of("link").values() if kind_of(link) == "sit"]
-    if not sits:
-        return frozenset()
-    addresses = {key: split_prefix(str(key[1]))[0] for key in actual.of("address")}
-    locals_ = (link.attrs.get("local") for link in sits)
-    ends = {*addresses.values(), *(ip_bytes(str(local)) for local in locals_ if local)}
-    names = {link.name for link in sits}
-    return frozenset(
-        key
-        for key, address in addresses.items()
-        if key[0] in names and address[:-4] in OF_IPV4 and address[-4:] in ends
-    )
 
 
 def _ranges(texts: list[str]) -> Iterator[str]:

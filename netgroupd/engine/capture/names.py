@@ -22,6 +22,7 @@ from netgroupd.model.state import NOTHING, Key, Object, State, called, records
 from netgroupd.model.token import NONE
 from netgroupd.model.value import NO_MAC, Value, split_prefix
 from netgroupd.plan.absent import network_of, networks_of
+from netgroupd.plan.address import is_of_tunnel
 from netgroupd.plan.compare import UNOWNED, UNSAID, kind_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.gateways import Gateways
@@ -43,6 +44,7 @@ _FROM = " from "  # in the destination of a route that is for packets from there
 def nameable(actual: State) -> tuple[State, list[str]]:
     """Leave out links that nothing can name, with all that refers to them, and what no configuration asks for."""
     by_kernel = [obj for obj in actual.of("neighbour").values() if is_without_arp(obj, actual)]
+    by_kernel += (obj for obj in actual.of("address").values() if is_of_tunnel(obj, actual))
     by_kernel += _with_addresses(actual)
     if by_kernel:
         actual = _without(actual, set(), {(obj.cls, obj.key) for obj in by_kernel})
