@@ -88,6 +88,9 @@ _TAGGED = f"""\
 """
 _IN_5 = "links: {br0: {kind: bridge, %svlans: [{vid: 5}]}, eth1: {master: br0, vlans: [{vid: 5}]}}"
 
+_OUT = "{vid: 1, member: false}"
+_WITHOUT_1 = (_IN_5 % "").replace("{vid: 5}", f"{{vid: 5}}, {_OUT}")
+
 
 def _own(*more: str, address: str = f"{LOCAL}/8") -> str:
     more = ("nodad: true", *more) if ":" in address else more
@@ -169,6 +172,13 @@ CASES = {
         SESSION, Case(_TAGGED, (_IN_5 % "").replace("master: br0, vlans: [{vid: 5}",
                       "master: br0, vlans: [{vid: 5, pvid: true}"), False, _IN_5 % ""),
     ),
+    **{
+        f"what_has_no_tag_comes_to_{what}": (
+            SESSION, Case(_TAGGED, _WITHOUT_1.replace(_OUT, "{vid: 7, pvid: true, untagged: true}", count), False,
+                          _WITHOUT_1),
+        )
+        for what, count in (("the_bridge", 1), ("the_bridge_and_its_port", 2))
+    },
     **{
         f"{option.partition(':')[0]}_of_the_port_that_{where}_by_{session.local}": (
             session,

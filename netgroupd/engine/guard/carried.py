@@ -269,12 +269,9 @@ class Carried:
         vlans = self._vlans.get((way, bridge))
         if vlans is None or (vid in vlans and not _only_takes_in(step)):
             return True
-        if not step.attrs.get("pvid"):
-            return False  # found before all VLANs of the host are looked at, for one trunk may have 4,094 such steps
-        own = [
-            key[1] for key, vlan in self._around.of("bridge_vlan").items() if key[0] == port and vlan.attrs.get("pvid")
-        ]
-        return not own or own[0] in vlans
+        members = self._around.of("bridge_vlan")
+        tagged = all((vlan := members.get((port, own))) and not vlan.attrs.get("untagged") for own in vlans)
+        return bool(step.attrs.get("pvid")) and not tagged
 
     def _is_in_default(self, step: Step, way: Way) -> bool:
         """Whether a way may go through a bridge in what has been its default VLAN, which ports and the bridge leave."""
