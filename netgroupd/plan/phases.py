@@ -6,6 +6,13 @@ from netgroupd.plan.tc.order import LEVELS
 # Users before providers on the way down, providers before users on the way up.
 # A port is enslaved before it has addresses, which an enslaving flushes, and
 # before it is up, for the cost of enslaving links that are up is quadratic.
+#
+# Free is the order of neighbours here that need nothing of each other.  Rules of
+# traffic control, routing, what a bridge forwards and neighbours do not look at
+# each other; nor do settings, what a card can do, and VLANs, nor the options of
+# one VLAN those of another table.  What hangs on something goes along unsaid, as
+# chains do with their qdisc.  And nothing stands on what a card is only told to
+# make, for files speak of links that are there or that they make themselves.
 PHASES = (
     "regroup links",
     "say filter again",

@@ -2,12 +2,14 @@
 """One change at a time: whose it is, and who waits for whom."""
 
 import errno
+import fcntl
 import os
+from pathlib import Path
 from threading import Timer
 
 import pytest
 
-from netgroupd.engine.record.lock import locked
+from netgroupd.engine.record.lock import holder, locked
 from netgroupd.errors import BusyError
 from tests.engine.desk import Desk
 
@@ -52,3 +54,30 @@ def test_change_ends_though_a_process_stands_still_while_it_writes_names(
     monkeypatch.setattr("netgroupd.engine.unfinished._NAMES_S", 0.05)
     with locked(desk.paths.state / "names.lock"):
         assert desk.engine.apply().generation == 1
+
+
+def test_holder_of_a_lock_is_told_while_it_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert holder(path) == ""
+    with locked(path):
+        assert holder(path).endswith(f", process {os.getpid()}")
+        path.write_text("")  # it is full where that would be written
+        assert holder(path) == "another process"
+    assert holder(path) == ""
+
+
+def test_nobody_is_told_for_a_holder_who_only_asks_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path):
+        pass
+    with path.open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        assert holder(path) == ""
+
+
+def test_lock_is_left_without_a_name_and_nobody_else_may_have_it(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path):
+        pass
+    assert path.read_text() == ""  # or the next one would be told by the name of this one for a moment
+    assert path.stat().st_mode & 0o077 == 0

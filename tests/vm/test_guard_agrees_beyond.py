@@ -57,6 +57,21 @@ _SOURCED = f"""\
 -n here link add x link eth1 type macvlan mode source macaddr set 02:00:00:00:09:09
 -n here address add {LOCAL}/8 dev x
 -n here link set x up"""
+# A VXLAN that knows where to send to by what it is told alone.
+_TOLD = f"""\
+-n here link add x type vxlan id 5 dstport 4789 dev eth1 nolearning
+-n there link add x address 02:00:00:00:09:09 type vxlan id 5 dstport 4789 dev eth1 remote 192.0.2.1
+-n here address add {LOCAL}/8 dev x
+-n there address add {PEER}/8 dev x
+-n here link set x up
+-n there link set x up"""
+_ALL, _ONE = (f"{{mac: '{mac}', where: self, dst: 192.0.2.%d}}" for mac in ("00:00:00:00:00:00", "02:00:00:00:09:09"))
+
+
+def _told(*entries: str) -> str:
+    return f"links: {{x: {{kind: vxlan, id: 5, fdb: [{', '.join(entries)}]}}}}"
+
+
 _OVER_ROUTER = f"{_BY_ROUTER}\n" + on(
     "x",
     f"type gre local {_ROUTED.local} remote {_ROUTED.peer} ttl 64",
@@ -72,6 +87,9 @@ _TAGGED = f"""\
 -n there address add {PEER}/8 dev v5
 """
 _IN_5 = "links: {br0: {kind: bridge, %svlans: [{vid: 5}]}, eth1: {master: br0, vlans: [{vid: 5}]}}"
+
+_OUT = "{vid: 1, member: false}"
+_WITHOUT_1 = (_IN_5 % "").replace("{vid: 5}", f"{{vid: 5}}, {_OUT}")
 
 
 def _own(*more: str, address: str = f"{LOCAL}/8") -> str:
@@ -155,6 +173,13 @@ CASES = {
                       "master: br0, vlans: [{vid: 5, pvid: true}"), False, _IN_5 % ""),
     ),
     **{
+        f"what_has_no_tag_comes_to_{what}": (
+            SESSION, Case(_TAGGED, _WITHOUT_1.replace(_OUT, "{vid: 7, pvid: true, untagged: true}", count), False,
+                          _WITHOUT_1),
+        )
+        for what, count in (("the_bridge", 1), ("the_bridge_and_its_port", 2))
+    },
+    **{
         f"{option.partition(':')[0]}_of_the_port_that_{where}_by_{session.local}": (
             session,
             Case(
@@ -173,6 +198,20 @@ CASES = {
     **{
         f"macvlan_for_{what}": (SESSION, Case(_SOURCED, _ONLY % mac, ends))
         for what, mac, ends in (("another", "02:00:00:00:09:0a", True), ("the_other_end", "02:00:00:00:09:09", False))
+    },
+    **{
+        f"vxlan_{name}": (SESSION, Case(_TOLD, _told(*then), ends, _told(_ALL % 2, *now)))
+        for name, now, then, ends in (
+            ("that_floods_nowhere", (), (), True),
+            ("that_floods_elsewhere", (), (_ALL % 9,), True),
+            ("that_floods_to_others_too", (), (_ALL % 2, _ALL % 9), False),
+            ("that_floods_nowhere_but_knows_one", (_ONE % 2,), (_ONE % 2,), False),
+            ("that_knows_one_elsewhere", (), (_ALL % 2, _ONE % 9), True),
+            ("that_is_told_another_place_of_one", (_ONE % 2,), (_ALL % 2, _ONE % 9), True),
+            ("that_knows_one_no_more", (_ONE % 2,), (_ALL % 2,), False),
+            ("with_another_id_for_one", (), (_ALL % 2, (_ONE % 2).replace("}", ", vni: 9}")), True),
+            ("with_the_same_id_for_one", (), (_ALL % 2, (_ONE % 2).replace("}", ", vni: 5}")), False),
+        )
     },
     "throw_out_of_the_table_of_this_host": (
         _OF_IPV6,

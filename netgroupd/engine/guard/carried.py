@@ -12,14 +12,14 @@ from functools import cached_property
 from netgroupd.engine.guard.bridged import vlans_by_bridge
 from netgroupd.engine.guard.carriers import carriers, spares
 from netgroupd.engine.guard.detour import is_followed, leads_away
-from netgroupd.engine.guard.forwarded import is_kept_from, keeps_questions, leads_to_another, takes_nothing_from
+from netgroupd.engine.guard.forwarded import Receivers, is_kept_from, keeps_questions, takes_nothing_from
 from netgroupd.engine.guard.tunnels import WayTo, misses_far_end
 from netgroupd.engine.guard.way import Way, contains
 from netgroupd.model.address import plain_address
 from netgroupd.model.bridge_vlan import DEFAULT_VID
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.token import NONE, lower_half
-from netgroupd.model.value import Value
+from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vlan_global import TREE
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.default_vlan import DEFAULT
@@ -130,17 +130,22 @@ class Carried:
     def _forwards_elsewhere(self, step: Step, way: Way) -> bool:
         """Whether an entry has a bridge or a VXLAN send what is for one end of a way elsewhere."""
         entry, link = step.after, self._links.get((step.object.name,))
+        if kind_of(link) == "vxlan" and step.object.key[3] == "self":
+            about = step.object.key[1] in (way.route.lladdr, NO_MAC) and way in self._carriers.get(step.object.name, ())
+            return about and link is not None and self._receivers.are_missed(link, way.route.lladdr)
         if entry is None or link is None:
             return False
         bridge = link.name if kind_of(link) == "bridge" else str(link.attrs.get("master") or "")
-        if kind_of(link) == "vxlan" and entry.key[3] == "self":
-            return link.name in self._carriers and leads_to_another(entry, link, way.route.lladdr)
         own = entry.key[3] == "self" and link.name != bridge  # what a card takes in, a port does anyway
         if own or way not in self._carriers.get(bridge, ()) or not self._is_about(entry, way, bridge):
             return False
         here = self._links.get((way.link,))
         macs = {link.attrs.get("mac") for link in (self._links[bridge,], here) if link}
         return is_kept_from(entry, way.route.lladdr, way.behind) or (entry.key[3] == "master" and entry.key[1] in macs)
+
+    @cached_property
+    def _receivers(self) -> Receivers:
+        return Receivers(self._around, self._plan)
 
     def _is_about(self, entry: Object, way: Way, bridge: str) -> bool:
         """Whether an entry is for the VLAN in which a way goes through a bridge; one for none is for all."""
@@ -264,12 +269,9 @@ class Carried:
         vlans = self._vlans.get((way, bridge))
         if vlans is None or (vid in vlans and not _only_takes_in(step)):
             return True
-        if not step.attrs.get("pvid"):
-            return False  # found before all VLANs of the host are looked at, for one trunk may have 4,094 such steps
-        own = [
-            key[1] for key, vlan in self._around.of("bridge_vlan").items() if key[0] == port and vlan.attrs.get("pvid")
-        ]
-        return not own or own[0] in vlans
+        members = self._around.of("bridge_vlan")
+        tagged = all((vlan := members.get((port, own))) and not vlan.attrs.get("untagged") for own in vlans)
+        return bool(step.attrs.get("pvid")) and not tagged
 
     def _is_in_default(self, step: Step, way: Way) -> bool:
         """Whether a way may go through a bridge in what has been its default VLAN, which ports and the bridge leave."""
