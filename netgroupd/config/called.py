@@ -19,7 +19,7 @@ _CALLED = {
     "from": "source src",
     "fwmark": "firewall_mark mark",
     "id": "tag tunnel_id vid vlan vlan_id vlanid vni vxlan_id",
-    "ip": "address",
+    "ip": "address dst to",
     "kind": "link_type type",
     "link": "base_iface dev device lower lower_device parent physdev raw_device real_dev",
     "lladdr": "link_layer_address mac mac_address",

@@ -385,22 +385,3 @@ def test_who_asks_the_daemon_loads_nothing_that_reads_files_or_knows_objects() -
         cwd=Path(__file__).parents[2],
     ).stdout.split()
     assert not {"netgroupd.config", "netgroupd.model", "netgroupd.plan", "netgroupd.kernel"} & set(loaded)
-
-
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
-def test_nothing_takes_the_number_of_a_closed_stream(closed: str, tmp_path: Path) -> None:
-    script = f"""
-import os
-from netgroupd.cli import completion, main
-def run(*_):
-    lowest = min(os.pipe())
-    with open({str(tmp_path / "lowest")!r}, "w") as file:
-        file.write(str(lowest))
-    return 0
-completion.run = run
-main.main(["completion", "bash"])
-"""
-    command = ["sh", "-c", f'exec "$0" -W error -c "$1" {closed}', sys.executable, script]
-    said = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True).stderr
-    assert int((tmp_path / "lowest").read_text()) > 2
-    assert said == ""

@@ -69,3 +69,22 @@ def test_what_pip_cannot_install_is_told_by_its_name() -> None:
     ended = subprocess.run([sys.executable, "-c", _WITHOUT_GLIB], capture_output=True, text=True, check=False)
     told = "error: GLib for Python is missing (Debian: python3-gi, for /usr/bin/python3)\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", told)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_nothing_takes_the_number_of_a_closed_stream(closed: str, tmp_path: Path) -> None:
+    script = f"""
+import os
+from netgroupd.cli import completion, main
+def run(*_):
+    lowest = min(os.pipe())
+    with open({str(tmp_path / "lowest")!r}, "w") as file:
+        file.write(str(lowest))
+    return 0
+completion.run = run
+main.main(["completion", "bash"])
+"""
+    command = ["sh", "-c", f'exec "$0" -W error -c "$1" {closed}', sys.executable, script]
+    said = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True).stderr
+    assert int((tmp_path / "lowest").read_text()) > 2
+    assert said == ""

@@ -122,3 +122,17 @@ def test_going_back_asks_for_no_key_beforehand(tunnels: Desk) -> None:
     (tunnels.config.with_name("keys") / "2").unlink()
     tunnels.engine.rollback()
     assert ("link", ("wg2",)) in tunnels.there()
+
+
+def test_key_file_that_the_daemon_does_not_see_is_doubtful(tunnels: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = tunnels.config.with_name("keys")
+    (keys / "2").write_text((keys / "1").read_text())
+    (keys / "3").write_text((keys / "1").read_text())
+    assert not tunnels.engine.check()[1]
+    monkeypatch.setattr(key_files, "_HIDDEN", f"{keys}/")
+    (told,) = tunnels.engine.check()[1]
+    hint = "the daemon sees nothing below /home, /root and /run/user"
+    assert (told.message, told.hint) == (
+        f"the key file {keys}/1 is not the daemon's to read (and 5 more of this line)",
+        hint,
+    )
