@@ -4,6 +4,7 @@
 import pytest
 
 from tests.engine.universe import state_of
+from tests.vm.hosts import EngineIn
 from tests.vm.stumbling import Stumbling, become, there_and_back, told
 
 
@@ -22,3 +23,17 @@ def test_vlans_are_down_again_with_the_link_that_was_to_come_up(kernel: Stumblin
     become(kernel, state_of(text % ""))
     goal = state_of(text % ", up: true" + "\nroutes: [{to: 10.0.0.0/8, dev: a}]\n")
     there_and_back(kernel, goal, lambda: told("ip", "-br", "address"), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_what_a_range_does_not_tell_of_them_stays(engine_in: EngineIn) -> None:
+    text = (
+        "links:\n  p: {kind: dummy, up: true}\n  b: {kind: bridge, vlan_filtering: true}\n"
+        "  p.100: {master: b, up: true, vlans: [{vid: 101}, {vid: 102%s}]}\n"
+        "  bond0: {kind: bond, mode: active-backup, up: true, ports: [p]%s}\n"
+    )
+    engine_in("here", text % (", neigh_suppress: true", "")).apply()
+    engine_in("here", text % ("", "")).apply()
+    engine_in("here", text % ("", ", fail_over_mac: active")).apply(confirm_s=60.0)
+    engine_in("here", text % ("", "")).rollback()
+    assert "{vid: 102, neigh_suppress: true}" in engine_in("here", "{}").capture()

@@ -7,6 +7,7 @@ trees, and what a WireGuard link that comes up sets for all.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 
+from netgroupd.engine.kept.taken_along import may_take, taken_along
 from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.engine.spoken import key_files_of, keys_of, spoken_of
 from netgroupd.kernel.netlink.request import Selection
@@ -51,6 +52,9 @@ def add_lost(kernel: Connection, plan: Plan, actual: State, applied: Callable[[]
     bridges = frozenset(left.values()) - {""}
     around = ((link.name, link.attrs.get("master")) for link in actual.of("link").values() if left)
     members = {name for name, master in around if name in left or master in left}
+    if links and actual.of("bridge_vlan"):
+        along = taken_along([step for step in steps if may_take(step, actual)], actual)
+        members.update(str(key[0]) for cls, key in along if cls == "bridge_vlan")
     ports = _in_trees(bridges, steps, actual)
     asked: dict[str, Collection[object]] = {"sysctl": settings, "ethtool": parts, "sriov": cards, "vf": cards}
     asked |= {"token": tokens, "bridge_vlan": members, "vlan_global": bridges, "mst": ports}
