@@ -5,7 +5,6 @@ And what else only a look at the host tells to be in vain.
 """
 
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.settings import unknown_settings
@@ -32,10 +31,12 @@ def refuse_wrong(problems: tuple[Problem, ...]) -> None:
     """Let pass what is only doubtful.
 
     Raises:
-        ConfigError: Something is worse; it says all of it, what is doubtful last.
+        ConfigError: Something is worse; it says all of it, and last what is doubtful of other lines.
     """
-    if any(not problem.warning for problem in problems):
-        raise ConfigError(sorted(problems, key=attrgetter("warning")))
+    if wrong := [problem for problem in problems if not problem.warning]:
+        lines = {(problem.file, problem.line) for problem in wrong}
+        doubts = (one for one in problems if one.warning and (one.file, one.line) not in lines)
+        raise ConfigError([*wrong, *doubts])
 
 
 def undescribed(kernel: Connection, wanted: State) -> tuple[Problem, ...]:

@@ -129,6 +129,17 @@ CASES = {
     "tunnel_with_a_mark_that_a_rule_refuses": (
         SESSION, Case(f"{_OVER_ROUTER}\n-n here rule add fwmark 7 prohibit", _GRE % "fwmark: 7", True)
     ),
+    **{
+        f"rule_for_{name}_below_a_tunnel": (
+            SESSION,
+            Case(_OVER_ROUTER, f"tc: {{eth3: {{egress: [{{pref: 9, protocol: ip, flower: {{{match}}},"
+                 " action: drop}]}}", ends),
+        )
+        for name, match, ends in (
+            ("its_protocol", "ip_proto: 47", True), ("another_protocol", "ip_proto: udp", False),
+            ("what_is_inside", f"dst_ip: {PEER}", False), ("its_other_end", f"dst_ip: {_ROUTED.peer}", True),
+        )
+    },
     "tunnel_with_a_mark_of_no_rule": (SESSION, Case(_OVER_ROUTER, _GRE % "fwmark: 7", False)),
     "address_without_its_route": (SESSION, Case(_OTHER_END, _own("noprefixroute: true"), True, _own("metric: 7"))),
     "address_of_ipv6_without_its_route": (

@@ -19,7 +19,7 @@ from netgroupd.engine.guard.detour import Detours, vrf_of
 from netgroupd.engine.guard.one_sided import one_sided
 from netgroupd.engine.guard.short_lived import short_lived
 from netgroupd.engine.guard.tc import Asked, filtered_ways
-from netgroupd.engine.guard.tunnels import far_end
+from netgroupd.engine.guard.tunnels import far_end, outer_protocol
 from netgroupd.engine.guard.way import ALMOST_ALL, Way
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import Session
@@ -235,10 +235,11 @@ def _underlays(kernel: Connection, ways: Iterable[Way], links: Mapping[Key, Obje
         return [links[carrier,] for carrier, _ in carriers(name, links, behind) if (carrier,) in links]
 
     for way in ways:
-        ends = filter(None, (far_end(link, way.to) for link in carrying(way.link, way.behind))) if way.to else ()
-        for end in ends:
-            if route := kernel.way_to(end.address, end.source, end.dev, end.mark):
-                yield _along(kernel, route, way.whose, end.address)._replace(mark=end.mark)
+        for link in carrying(way.link, way.behind) if way.to else ():
+            end = far_end(link, way.to)
+            if end and (route := kernel.way_to(end.address, end.source, end.dev, end.mark)):
+                tunnel = _along(kernel, route, way.whose, end.address)
+                yield tunnel._replace(mark=end.mark, protocol=outer_protocol(link))
 
 
 class _Links:

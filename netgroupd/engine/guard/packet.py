@@ -76,6 +76,9 @@ def exchange(way: Way, link: Object | None) -> Exchange:
     leaving, coming = plain, plain
     if way.session.peer:
         leaving, coming = _segments(way, protocol)
+    elif way.protocol:
+        ends = ({"src_ip": way.route.source, "dst_ip": way.to}, {"src_ip": way.to, "dst_ip": way.route.source})
+        leaving, coming = (_with(plain, {"ip_proto": way.protocol, **_said(found)}) for found in ends)
     here, there = (str(mac or "") for mac in (link.attrs.get("mac") if link else "", way.route.lladdr))
     leaving, coming = _framed(leaving, here, there), _framed(coming, there, here)
     out, back = [leaving], [coming]
@@ -112,6 +115,11 @@ def _asked_for(way: Way) -> Packet:
     return _resolving(True, _SOLICITATION, dst_ip=group, dst_mac=f"33:33:ff:{last.hex(':')}")
 
 
+def _said(ends: Mapping[str, str]) -> dict[str, Value]:
+    """The addresses that are known, in the one form."""
+    return {side: ip_text(ip_bytes(address)) for side, address in ends.items() if address}
+
+
 def _segments(way: Way, protocol: str) -> tuple[Packet, Packet]:
     session = way.session
     here = (way.route.source or session.local, session.local_port)
@@ -120,7 +128,7 @@ def _segments(way: Way, protocol: str) -> tuple[Packet, Packet]:
     for source, destination in ((here, there), (there, here)):
         known: dict[str, Value] = {"ip_proto": "tcp"}
         for side, (address, port) in (("src", source), ("dst", destination)):
-            known |= {f"{side}_ip": ip_text(ip_bytes(address))} if address else {}
+            known |= _said({f"{side}_ip": address})
             known |= {f"{side}_port": port} if port else {}
         header = _header(way.family == "inet6", known)
         found.append(Packet(protocol, known, header=header, least=_LEAST_OF_TCP[protocol]))

@@ -24,6 +24,7 @@ _KEYS = frozenset({"ikey", "okey", "if_id"})
 # A receiver drops what has no checksum where it wants one, and the other way round.
 _FORM = frozenset({"encap", "icsum", "ocsum"})
 _ASSOCIATION = frozenset({"encodingsa"})  # of MACsec, whose keys nothing tells of, here or there
+_OUTER = {"vxlan": "udp", "geneve": "udp", "wireguard": "udp", "gre": "gre", "gretap": "gre", "erspan": "gre"}
 _ENDS = ("remote", "local", "dev")
 _LEAVING = frozenset({"local", "dev", "fwmark", "ttl"})
 # VXLAN takes packets to any address of the host, and what VTI sends goes by the route that IPsec finds.
@@ -50,6 +51,12 @@ def far_end(link: Object, to: str) -> FarEnd | None:
     if not remote or is_multicast(ip_bytes(remote)):
         return None
     return FarEnd(remote, str(attrs.get("local") or ""), str(attrs.get("dev") or ""), mark)
+
+
+def outer_protocol(link: Object) -> str:
+    """What a tunnel's own packets are to IP, "" where that is nothing that has a name."""
+    around = link.attrs.get("encap", "none")
+    return _OUTER.get(kind_of(link), "") if around == "none" else "udp"
 
 
 def misses_far_end(step: Step, to: str, way_to: WayTo) -> bool:

@@ -17,7 +17,8 @@ class Way(NamedTuple):
     ``accept_ra`` is that of the link, where the route is learned.  ``session`` is the one whose way it is, if any.
     One to ``anywhere`` goes to some address that stands for all of them.  ``holders`` are the links that have its
     address here, where that is all that is known of it.  ``behind`` is the port of a bridge that it leaves by, if the
-    bridge has learned it.  What comes the other way is ``came_by`` a link.  A tunnel's packets may have a ``mark``.
+    bridge has learned it.  What comes the other way is ``came_by`` a link.  A tunnel's packets may have a ``mark``, and
+    are of a ``protocol`` of their own.
     """
 
     whose: str
@@ -31,6 +32,7 @@ class Way(NamedTuple):
     behind: str = ""
     came_by: str = ""
     mark: int = 0
+    protocol: str = ""
 
     @property
     def link(self) -> str:
