@@ -314,7 +314,8 @@ class Life:
                 plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
                 undisturbed(witness, plan)
         except (ConfigError, KernelError) as error:
-            assert self.damage, error  # noqa: PT017  # which may be in the way of what was there before it
+            # Either may be in the way of what was there before it.
+            assert self.damage or self._others, error  # noqa: PT017  # if at all
             self.refused.append(str(error))
             if "put back" not in str(error):  # no route leads again through a link that somebody has taken down
                 same(before, self._seen(self._config))
