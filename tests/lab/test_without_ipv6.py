@@ -17,7 +17,7 @@ links:
   d[1-3]: {kind: dummy, up: true, group: t, addresses: ["10.0.{1}.1/24"]}
   br0: {kind: bridge, ports: "d1.[10-12]", up: true}
   vx0: {kind: vxlan, id: 5, dstport: 4789}
-vrfs: {red: {table: 7, links: d3}}
+vrfs: {red: {table: 7, up: true, links: d3}}
 routes:
 - {to: 10.7.0.0/16, via: 10.0.1.2, dev: d1}
 - {to: 10.8.0.0/16, via: 10.0.3.2, vrf: red}
