@@ -23,7 +23,8 @@ _ARP_REQUEST, _ARP_REPLY = 1, 2
 _SOLICITATION, _ADVERTISEMENT = 135, 136
 _TO_ALL = "ff:ff:ff:ff:ff:ff"
 _GROUP_OF_NODES = "ff02::1:ff00:0"  # the rest is the end of the address that is asked for
-_V4_PORTS, _V6_PORTS = 20, 40
+HEADER_BYTES = {"ip": 20, "ipv6": 40}
+"""Of a header without options; what is behind it, begins with the ports."""
 _OF_MAC = len("02:00:00:00:00:01")
 LEAST_BYTES = 42  # of a frame: the headers of Ethernet and of ARP, or more
 # Of one by which a session of TCP begins: the headers, and options; what carries a word is longer.
@@ -150,7 +151,7 @@ def _header(six: bool, known: Mapping[str, Value]) -> tuple[bytes, bytes]:
     """The bytes of an IP header without options, and of the ports behind it; which of them are known."""
     at = {"ip_proto": 6, "src_ip": 8, "dst_ip": 24} if six else {"ip_proto": 9, "src_ip": 12, "dst_ip": 16}
     at |= {"ip_ttl": 7} if six else {"ip_tos": 1, "ip_ttl": 8}  # the one of IPv6 is in halves of two bytes
-    ports = _V6_PORTS if six else _V4_PORTS
+    ports = HEADER_BYTES["ipv6" if six else "ip"]
     at |= {"src_port": ports, "dst_port": ports + 2}
     value, mask = bytearray(ports + 4), bytearray(ports + 4)
     value[0], mask[0] = (0x60, 0xF0) if six else (0x45, 0xFF)

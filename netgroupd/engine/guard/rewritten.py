@@ -9,17 +9,16 @@ not made again is thrown away.
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
-from netgroupd.engine.guard.packet import Packet
+from netgroupd.engine.guard.packet import HEADER_BYTES, Packet
 from netgroupd.model.tc.pedit import Word, read_word
+from netgroupd.model.tc.protocol import PROTOCOLS
 from netgroupd.model.value import Value
 
 Action = Mapping[str, Value]
 
 _ETHERNET = 14
-_TYPES = {"ip": 0x0800, "ipv6": 0x86DD, "arp": 0x0806}
 _OF_FRAME = (range(6), range(12, 14))  # where it goes, and its protocol: asked by who gets it, and not here any more
 _OF_IP = {"ip": (range(9, 10), range(12, 24)), "ipv6": (range(6, 7), range(8, 44))}
-_PORTS = {"ip": 20, "ipv6": 40}
 
 
 def is_lost(actions: Iterable[Action], packet: Packet, *, leaving: bool) -> bool:
@@ -59,7 +58,7 @@ class _Headers:
             return None if self._packet.tags else 0
         if word.header in ("tcp", "udp"):
             same = word.header == self._packet.known.get("ip_proto")
-            return _ETHERNET + _PORTS[self._packet.protocol] if same else None
+            return _ETHERNET + HEADER_BYTES[self._packet.protocol] if same else None
         return _ETHERNET if len(self._packet.tags) <= 1 else None
 
     def _write(self, word: Word, at: int) -> None:
@@ -81,7 +80,7 @@ class _Headers:
         of_ip = (range(_ETHERNET + part.start, _ETHERNET + part.stop) for part in _OF_IP.get(self._packet.protocol, ()))
         if any(self._differs(place, self._before) for place in chain(*_OF_FRAME, *of_ip)):
             return True
-        header = range(_ETHERNET, _ETHERNET + _PORTS["ip"]) if self._packet.protocol == "ip" else ()
+        header = range(_ETHERNET, _ETHERNET + HEADER_BYTES["ip"]) if self._packet.protocol == "ip" else ()
         return any(self._differs(place, self._summed) for place in header)
 
     def _differs(self, place: int, other: bytes) -> bool:
@@ -92,7 +91,7 @@ class _Headers:
 def _frame(packet: Packet) -> tuple[bytes, bytes]:
     """The header of Ethernet, and what of it is known."""
     mac = str(packet.known.get("dst_mac") or "")
-    kind = _TYPES.get(packet.protocol, 0)
+    kind = PROTOCOLS.get(packet.protocol, 0)
     value = bytes.fromhex(mac.replace(":", "")) if mac else bytes(6)
     known = (b"\xff" if mac else b"\0") * 6 + bytes(6) + (b"\xff" if kind else b"\0") * 2
     return value + bytes(6) + kind.to_bytes(2, "big"), known

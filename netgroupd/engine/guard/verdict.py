@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from netgroupd.engine.guard.fit import Fit, fit
 from netgroupd.engine.guard.packet import LEAST_BYTES, Packet
-from netgroupd.engine.guard.rewritten import is_lost
+from netgroupd.engine.guard.rewritten import Action, is_lost
 from netgroupd.engine.guard.way import contains
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.action import shared, usual_control
@@ -26,8 +26,6 @@ _MOST_RESETS = 16  # so often the kernel begins anew, for a goto or a reclassify
 _REWRITING = frozenset({"vlan", "pedit", "mpls", "nat", "tunnel_key", "ct"})
 _TAKEN = ("drop", "stolen", "queued")
 _FURTHER = ("goto chain ", "reclassify", "continue")
-
-Action = Mapping[str, Value]
 
 
 class Places(NamedTuple):
